@@ -1,0 +1,71 @@
+# Everything runs in .venv, which `make` builds by itself when pyproject.toml or a kernel source changes.
+# Needs: Python 3.11 or later with venv, a C compiler, a package index.
+
+PYTHON ?= python3
+WORKERS ?= 2
+BIN = .venv/bin
+BUILT = .venv/built
+KERNELS = $(wildcard lrisk_cli/*.pyx lrisk_cli/*.pxi)
+WINE = sample_data/wine_quality_red.csv
+
+.PHONY: help build demo test check format bench clean
+
+help:
+	@echo 'make demo    build, fit the shipped wine sample for its tail and for its mean, compare'
+	@echo 'make test    build, run every test'
+	@echo 'make check   formatting, lint, types, Cython lint'
+	@echo 'make build   make .venv, compile the kernels, install lrisk and its tools there'
+	@echo 'make format  rewrite the Python files in the house format'
+	@echo 'make bench   run every benchmark; results go to benchmarks/results/'
+	@echo 'make clean   remove what make made, .venv included'
+	@echo
+	@echo 'PYTHON=python3.12 picks the interpreter, WORKERS=8 the number of test processes.'
+
+build: $(BUILT)
+
+.venv/made:
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+$(BUILT): .venv/made pyproject.toml $(KERNELS) $(wildcard lrisk_cli/*.h)
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(BUILT)
+	@mkdir -p demo_output
+	@set -e; PATH="$$PWD/$(BIN):$$PATH"; \
+	run() { printf '\n$$ %s\n' "$$*"; "$$@"; }; \
+	run lrisk fit $(WINE) --target quality --risk superquantile:0.9 --holdout 0.2 \
+		-o demo_output/tail.json --force; \
+	run lrisk fit $(WINE) --target quality --risk mean --holdout 0.2 \
+		-o demo_output/mean.json --force; \
+	run lrisk evaluate demo_output/tail.json $(WINE); \
+	run lrisk evaluate demo_output/mean.json $(WINE)
+
+test: $(BUILT)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: $(BUILT)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/cython-lint $(KERNELS)
+
+format: $(BUILT)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# One benchmark that fails does not hide the others; make still fails at the end.
+bench: $(BUILT)
+	@failed=; \
+	for script in benchmarks/bench_*.py; do \
+		echo "== $$script"; \
+		$(BIN)/python "$$script" || failed="$$failed $$script"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+
+clean:
+	rm -rf .venv build demo_output lrisk_cli.egg-info
+	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -f lrisk_cli/_core*.c lrisk_cli/_core*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

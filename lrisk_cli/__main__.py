@@ -1,0 +1,5 @@
+"""`python -m lrisk_cli` is `lrisk`."""
+
+from lrisk_cli.cli import main
+
+main()

@@ -1,0 +1,38 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, embedsignature=True
+"""Compiled kernels: arrays enter, arrays leave. No allocation, no Python objects, no GIL inside.
+
+Letters: X (n, d) rows, W (d, k) weights, lam (n,) row weights, sigma (n,) their sorted values.
+This source is built twice, see kernels.py; sums run in an order fixed by the row numbers.
+"""
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+    static int lrisk_cpu_has_avx2(void) {
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    }
+    #define lrisk_prefetch(p) __builtin_prefetch(p)
+    #elif defined(__GNUC__)
+    static int lrisk_cpu_has_avx2(void) { return 0; }
+    #define lrisk_prefetch(p) __builtin_prefetch(p)
+    #else
+    static int lrisk_cpu_has_avx2(void) { return 0; }
+    #define lrisk_prefetch(p) ((void)(p))
+    #endif
+    """
+    bint lrisk_cpu_has_avx2() noexcept nogil
+    void lrisk_prefetch(const void *) noexcept nogil
+
+
+def cpu_has_avx2() -> bool:
+    """Whether this processor runs the AVX2 build."""
+    return lrisk_cpu_has_avx2()
+
+
+include "_core_passes.pxi"
+include "_core_radix.pxi"
+include "_core_sort.pxi"
+include "_core_pav.pxi"
+include "_core_simplex.pxi"
+include "_core_epochs.pxi"

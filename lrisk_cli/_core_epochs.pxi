@@ -1,0 +1,353 @@
+# Stochastic epochs: LSVRG in lazy form, minibatch SGD, SRDA. Random numbers: xoshiro256+, whose
+# four words of state the caller owns.
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+cdef enum:
+    SQUARED = 0
+    BINARY = 1
+    MULTINOMIAL = 2
+
+
+cdef inline uint64_t next_random(uint64_t *s) noexcept nogil:
+    cdef uint64_t result = s[0] + s[3], t = s[1] << 17
+    s[2] ^= s[0]
+    s[3] ^= s[1]
+    s[1] ^= s[2]
+    s[0] ^= s[3]
+    s[2] ^= t
+    s[3] = (s[3] << 45) | (s[3] >> 19)
+    return result
+
+
+cdef inline uint32_t random_below(uint64_t *s, uint32_t n) noexcept nogil:
+    """A whole number in [0, n), by multiplication (bias below n / 2^32)."""
+    return <uint32_t>(((next_random(s) >> 32) * <uint64_t>n) >> 32)
+
+
+cdef inline double random_unit(uint64_t *s) noexcept nogil:
+    """A double in [0, 1)."""
+    return (next_random(s) >> 11) * (1.0 / 9007199254740992.0)
+
+
+def draw_uniform_rows(Py_ssize_t n, uint64_t[::1] rng, int32_t[::1] rows):
+    """Fill rows with independent draws from 0..n-1."""
+    cdef Py_ssize_t t
+    with nogil:
+        for t in range(rows.shape[0]):
+            rows[t] = random_below(&rng[0], <uint32_t>n)
+
+
+def prepare_draws(const double[::1] lam, double[::1] cumulative, int32_t[::1] guide):
+    """Running sums of lam, and for each of n equal slices of [0, 1) the first row that reaches it.
+
+    guide[g] is the first row whose running sum exceeds g total / n, so a draw starts at most a few
+    rows before its answer.
+    """
+    cdef Py_ssize_t n = lam.shape[0], i, row = 0
+    cdef double total = 0
+    with nogil:
+        for i in range(n):
+            total += lam[i]
+            cumulative[i] = total
+        for i in range(n):
+            while row < n - 1 and cumulative[row] <= i * total / n:
+                row += 1
+            guide[i] = row
+
+
+def draw_weighted_rows(const double[::1] cumulative, const int32_t[::1] guide,
+                       uint64_t[::1] rng, int32_t[::1] rows):
+    """Fill rows with independent draws, row i with probability lam_i (see prepare_draws)."""
+    cdef Py_ssize_t n = cumulative.shape[0], t, row
+    cdef double total = cumulative[n - 1], level, u
+    with nogil:
+        for t in range(rows.shape[0]):
+            u = random_unit(&rng[0])
+            level = u * total
+            row = guide[min(<Py_ssize_t>(u * n), n - 1)]
+            while row > 0 and cumulative[row - 1] > level:
+                row -= 1
+            while row < n - 1 and cumulative[row] <= level:
+                row += 1
+            rows[t] = row
+
+
+# LSVRG. Between checkpoints W = Wbar + delta with delta = s V - b G, where G is the full gradient
+# at the checkpoint (penalty included). A step W <- (1 - eta mu) W - eta v then changes the scalars
+# s, b and adds one multiple of x to V: the dense part of the step is never written out.
+# scalars = (s, b) enters as (1, 0) after a checkpoint, with V = 0.
+
+cdef inline void settle(double *V, double *s, Py_ssize_t size) noexcept nogil:
+    """Move the scale s into V before it underflows."""
+    cdef Py_ssize_t j
+    for j in range(size):
+        V[j] *= s[0]
+    s[0] = 1.0
+
+
+cdef inline void prefetch_row(const double *x, Py_ssize_t d) noexcept nogil:
+    cdef Py_ssize_t j = 0
+    while j < d:
+        lrisk_prefetch(x + j)
+        j += 8
+
+
+def lsvrg_squared_steps(const double[:, ::1] X, const double[:, ::1] records, double[::1] V,
+                        double[::1] scalars, double step, double l2, const int32_t[::1] rows):
+    """Steps of LSVRG on squared losses, one for each entry of rows.
+
+    records[i] = (step c_i, x_i . G), c_i the factor of row i: n lam_i, or 1 when drawn by lam.
+    """
+    cdef Py_ssize_t d = X.shape[1], n_steps = rows.shape[0], t, i
+    cdef double s = scalars[0], rho = 1.0 - step * l2, shrink = 1.0 / rho
+    # upscale = 1/s and ratio = b/s are kept up without divisions.
+    cdef double upscale = 1.0 / s, ratio = scalars[1] / s, c
+    with nogil:
+        for t in range(n_steps):
+            if t + 2 < n_steps:
+                lrisk_prefetch(&records[rows[t + 2], 0])
+                prefetch_row(&X[rows[t + 2], 0], d)
+            i = rows[t]
+            if records[i, 0] != 0:
+                c = ratio * records[i, 1] - dot(&X[i, 0], &V[0], d)
+                add_scaled(&V[0], (records[i, 0] * shrink) * c, &X[i, 0], d)
+            s *= rho
+            upscale *= shrink
+            ratio += step * upscale
+            if s < 1e-100:
+                ratio *= s
+                settle(&V[0], &s, d)
+                upscale = 1.0
+    scalars[0] = s
+    scalars[1] = ratio * s
+
+
+def lsvrg_binary_steps(const double[:, ::1] X, const double[:, ::1] records, double[::1] V,
+                       double[::1] scalars, double step, double l2, const int32_t[::1] rows):
+    """Steps of LSVRG on two-class logistic losses.
+
+    records[i] = (step c_i, x_i . G, x_i . wbar, sigmoid(x_i . wbar)).
+    """
+    cdef Py_ssize_t d = X.shape[1], n_steps = rows.shape[0], t, i
+    cdef double s = scalars[0], b = scalars[1], rho = 1.0 - step * l2, shrink = 1.0 / rho
+    cdef double upscale = 1.0 / s, z, c
+    with nogil:
+        for t in range(n_steps):
+            if t + 2 < n_steps:
+                lrisk_prefetch(&records[rows[t + 2], 0])
+                prefetch_row(&X[rows[t + 2], 0], d)
+            i = rows[t]
+            upscale *= shrink
+            if records[i, 0] != 0:
+                z = s * dot(&X[i, 0], &V[0], d) + (records[i, 2] - b * records[i, 1])
+                c = (records[i, 0] * upscale) * (records[i, 3] - sigmoid(z))
+                add_scaled(&V[0], c, &X[i, 0], d)
+            s *= rho
+            b = rho * b + step
+            if s < 1e-100:
+                settle(&V[0], &s, d)
+                upscale = 1.0
+    scalars[0] = s
+    scalars[1] = b
+
+
+def lsvrg_multinomial_steps(const double[:, ::1] X, const double[::1] weights,
+                            const double[:, :, ::1] records, double[:, ::1] V,
+                            double[::1] scalars, double step, double l2,
+                            const int32_t[::1] rows, double[::1] z):
+    """Steps of LSVRG on multinomial losses; V (d, width), width a multiple of 8, z: scratch.
+
+    weights[i] = step c_i; records[i] = (x_i Wbar, x_i G, softmax(x_i Wbar)), each padded to width.
+    """
+    cdef Py_ssize_t d = X.shape[1], width = V.shape[1], n_steps = rows.shape[0], t, i, c
+    cdef Py_ssize_t lane
+    cdef double s = scalars[0], b = scalars[1], rho = 1.0 - step * l2, shrink = 1.0 / rho
+    cdef double upscale = 1.0 / s, weight, top, total
+    with nogil:
+        for t in range(n_steps):
+            if t + 2 < n_steps:
+                prefetch_row(&records[rows[t + 2], 0, 0], 3 * width)
+                prefetch_row(&X[rows[t + 2], 0], d)
+            i = rows[t]
+            upscale *= shrink
+            if weights[i] != 0:
+                top = -INFINITY
+                for lane in range(width // LANE):
+                    c = lane * LANE
+                    lane_dot(&X[i, 0], &V[0, c], d, width, &z[c])
+                    top = max(top, lane_margins(&z[c], s, b, &records[i, 1, c], &records[i, 0, c]))
+                total = 0
+                for lane in range(width // LANE):
+                    total += lane_exp(&z[lane * LANE], top)
+                weight = weights[i] * upscale
+                for lane in range(width // LANE):
+                    c = lane * LANE
+                    lane_difference(&z[c], weight / total, weight, &records[i, 2, c])
+                    lane_add(&V[0, c], &X[i, 0], &z[c], d, width)
+            s *= rho
+            b = rho * b + step
+            if s < 1e-100:
+                settle(&V[0, 0], &s, d * width)
+                upscale = 1.0
+    scalars[0] = s
+    scalars[1] = b
+
+
+def yardstick_steps(const double[:, ::1] X, double[::1] v, double factor, const int32_t[::1] rows):
+    """The least a step can do, to measure the others by: v -= factor (x_i . v) x_i, row by row."""
+    cdef Py_ssize_t d = X.shape[1], n_steps = rows.shape[0], t
+    with nogil:
+        for t in range(n_steps):
+            if t + 2 < n_steps:
+                prefetch_row(&X[rows[t + 2], 0], d)
+            add_scaled(&v[0], -factor * dot(&X[rows[t], 0], &v[0], d), &X[rows[t], 0], d)
+
+
+# Minibatch methods: m rows without replacement, weighed by the spectrum of m bins.
+
+cdef struct Batch:
+    int loss
+    Py_ssize_t d
+    Py_ssize_t k
+    Py_ssize_t m
+    double *margins
+    double *losses
+    int32_t *order
+    int32_t *pool
+
+
+cdef inline void draw_batch(Batch *batch, uint64_t *rng, Py_ssize_t n) noexcept nogil:
+    """Put m rows, drawn without replacement, at the front of the pool."""
+    cdef Py_ssize_t t, other
+    cdef int32_t kept
+    for t in range(batch.m):
+        other = t + random_below(rng, <uint32_t>(n - t))
+        kept = batch.pool[t]
+        batch.pool[t] = batch.pool[other]
+        batch.pool[other] = kept
+
+
+cdef inline double row_loss(
+    Batch *batch, Py_ssize_t b, const double *y, const int32_t *labels
+) noexcept nogil:
+    """Loss of the b-th row of the batch from its margins."""
+    cdef int32_t i = batch.pool[b]
+    cdef double *z = batch.margins + b * batch.k
+    if batch.loss == SQUARED:
+        return 0.5 * (y[i] - z[0]) * (y[i] - z[0])
+    if batch.loss == BINARY:
+        return binary_loss(z[0], y[i])
+    return multinomial_loss(z, batch.k, labels[i])
+
+
+cdef inline void margins_to_slopes(
+    Batch *batch, Py_ssize_t b, double weight, const double *y, const int32_t *labels
+) noexcept nogil:
+    """Margins of the b-th row <- weight times the slope of its loss."""
+    cdef int32_t i = batch.pool[b]
+    cdef double *z = batch.margins + b * batch.k
+    cdef Py_ssize_t c
+    if batch.loss == SQUARED:
+        z[0] = weight * (z[0] - y[i])
+    elif batch.loss == BINARY:
+        z[0] = weight * (sigmoid(z[0]) - y[i])
+    else:
+        softmax(z, z, batch.k)
+        z[labels[i]] -= 1.0
+        for c in range(batch.k):
+            z[c] *= weight
+
+
+cdef inline void sort_batch(Batch *batch) noexcept nogil:
+    """order <- positions of the batch by ascending loss (insertion: batches are small)."""
+    cdef Py_ssize_t b, at
+    for b in range(batch.m):
+        at = b
+        while at > 0 and batch.losses[batch.order[at - 1]] > batch.losses[b]:
+            batch.order[at] = batch.order[at - 1]
+            at -= 1
+        batch.order[at] = b
+
+
+cdef void batch_subgradient(
+    Batch *batch, const double[:, ::1] X, const double *y, const int32_t *labels,
+    const double[::1] sigma, const double *W, double *gradient
+) noexcept nogil:
+    """gradient += sum_j sigma_j grad l_(j)(W) over the batch at the front of the pool."""
+    cdef Py_ssize_t b, j, c
+    cdef const double *x
+    cdef double total
+    for b in range(batch.m):
+        x = &X[batch.pool[b], 0]
+        if batch.k == 1:
+            batch.margins[b] = dot(x, W, batch.d)
+        else:
+            for c in range(batch.k):
+                total = 0
+                for j in range(batch.d):
+                    total += x[j] * W[j * batch.k + c]
+                batch.margins[b * batch.k + c] = total
+        batch.losses[b] = row_loss(batch, b, y, labels)
+    sort_batch(batch)
+    for j in range(batch.m):
+        b = batch.order[j]
+        if sigma[j] != 0:
+            margins_to_slopes(batch, b, sigma[j], y, labels)
+            add_outer(gradient, &X[batch.pool[b], 0], batch.margins + b * batch.k,
+                      batch.d, batch.k)
+
+
+def sgd_steps(int loss, const double[:, ::1] X, const double[::1] y, const int32_t[::1] labels,
+              const double[::1] sigma, double[:, ::1] W, double[:, ::1] average, double step,
+              double l2, Py_ssize_t first, Py_ssize_t n_steps, uint64_t[::1] rng,
+              int32_t[::1] pool, double[:, ::1] margins, double[::1] losses,
+              int32_t[::1] order, double[:, ::1] gradient):
+    """Subgradient steps W <- (1 - eta mu) W - eta v of batches, and the running mean of W.
+
+    eta = step, or 1 / (mu t) at the t-th step (from first on) when step is 0. y or labels may be
+    empty, as the loss (0 squared, 1 binary, 2 multinomial) needs the other.
+    """
+    cdef Py_ssize_t size = W.shape[0] * W.shape[1], t, j
+    cdef double eta
+    cdef Batch batch = Batch(loss, W.shape[0], W.shape[1], sigma.shape[0], &margins[0, 0],
+                             &losses[0], &order[0], &pool[0])
+    cdef const double *targets = &y[0] if y.shape[0] > 0 else NULL
+    cdef const int32_t *codes = &labels[0] if labels.shape[0] > 0 else NULL
+    cdef double *w = &W[0, 0]
+    cdef double *mean = &average[0, 0]
+    cdef double *g = &gradient[0, 0]
+    with nogil:
+        for t in range(first, first + n_steps):
+            eta = step if step > 0 else 1.0 / (l2 * t)
+            draw_batch(&batch, &rng[0], X.shape[0])
+            memset(g, 0, size * sizeof(double))
+            batch_subgradient(&batch, X, targets, codes, sigma, w, g)
+            for j in range(size):
+                mean[j] += (w[j] - mean[j]) / t
+                w[j] = (1.0 - eta * l2) * w[j] - eta * g[j]
+
+
+def srda_steps(int loss, const double[:, ::1] X, const double[::1] y, const int32_t[::1] labels,
+               const double[::1] sigma, double[:, ::1] W, double[:, ::1] gradient_sum,
+               double step, double l2, Py_ssize_t first, Py_ssize_t n_steps,
+               uint64_t[::1] rng, int32_t[::1] pool, double[:, ::1] margins,
+               double[::1] losses, int32_t[::1] order):
+    """Regularised dual averaging: after t steps W = -gradient_sum / (mu t + 1/step)."""
+    cdef Py_ssize_t size = W.shape[0] * W.shape[1], t, j
+    cdef double factor
+    cdef Batch batch = Batch(loss, W.shape[0], W.shape[1], sigma.shape[0], &margins[0, 0],
+                             &losses[0], &order[0], &pool[0])
+    cdef const double *targets = &y[0] if y.shape[0] > 0 else NULL
+    cdef const int32_t *codes = &labels[0] if labels.shape[0] > 0 else NULL
+    cdef double *w = &W[0, 0]
+    cdef double *total = &gradient_sum[0, 0]
+    with nogil:
+        for t in range(first, first + n_steps):
+            draw_batch(&batch, &rng[0], X.shape[0])
+            batch_subgradient(&batch, X, targets, codes, sigma, w, total)
+            factor = -1.0 / (l2 * t + 1.0 / step)
+            for j in range(size):
+                w[j] = factor * total[j]

@@ -1,0 +1,279 @@
+# Losses of rows, and the passes over X that every method is made of.
+
+from libc.math cimport exp, fabs, log1p
+from libc.stdint cimport int32_t
+from libc.string cimport memset
+
+cdef enum:
+    # Rows summed before a partial sum is closed: the order of additions depends on nothing else.
+    CHUNK = 1024
+    # Columns worked on together when a model has several.
+    LANE = 8
+
+
+cdef inline double dot(const double *x, const double *v, Py_ssize_t d) noexcept nogil:
+    """x . v by eight running sums, which the compiler may keep in vector registers."""
+    cdef double a0 = 0, a1 = 0, a2 = 0, a3 = 0, a4 = 0, a5 = 0, a6 = 0, a7 = 0
+    cdef Py_ssize_t j = 0
+    while j + 8 <= d:
+        a0 += x[j] * v[j]
+        a1 += x[j + 1] * v[j + 1]
+        a2 += x[j + 2] * v[j + 2]
+        a3 += x[j + 3] * v[j + 3]
+        a4 += x[j + 4] * v[j + 4]
+        a5 += x[j + 5] * v[j + 5]
+        a6 += x[j + 6] * v[j + 6]
+        a7 += x[j + 7] * v[j + 7]
+        j += 8
+    while j < d:
+        a0 += x[j] * v[j]
+        j += 1
+    return ((a0 + a4) + (a1 + a5)) + ((a2 + a6) + (a3 + a7))
+
+
+cdef inline void add_scaled(double *v, double c, const double *x, Py_ssize_t d) noexcept nogil:
+    """v += c x."""
+    cdef Py_ssize_t j
+    for j in range(d):
+        v[j] += c * x[j]
+
+
+cdef extern from "_lanes.h" nogil:
+    void lane_dot(
+        const double *x, const double *W, Py_ssize_t d, Py_ssize_t width, double *z
+    ) noexcept
+    void lane_add(
+        double *W, const double *x, const double *q, Py_ssize_t d, Py_ssize_t width
+    ) noexcept
+    double lane_exp(double *z, double top) noexcept
+    double lane_margins(
+        double *z, double s, double b, const double *slope, const double *base
+    ) noexcept
+    void lane_difference(double *z, double share, double weight, const double *p) noexcept
+
+
+def scores(const double[:, ::1] X, const double[:, ::1] W, double[:, ::1] out):
+    """out = X W, every row by itself: no row's score depends on the others. out: (n, k)."""
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], k = W.shape[1], i, j, c
+    cdef double total
+    with nogil:
+        for i in range(n):
+            if k == 1:
+                out[i, 0] = dot(&X[i, 0], &W[0, 0], d) if d > 0 else 0.0
+                continue
+            c = 0
+            while c + LANE <= k:
+                lane_dot(&X[i, 0], &W[0, c], d, k, &out[i, c])
+                c += LANE
+            while c < k:
+                total = 0
+                for j in range(d):
+                    total += X[i, j] * W[j, c]
+                out[i, c] = total
+                c += 1
+
+
+def weighted_rows(const double[:, ::1] X, const double[:, ::1] coefs, double[:, ::1] out,
+                  double[:, ::1] partial):
+    """out = X' coefs, summed in chunks of rows of fixed length. out, partial: (d, k)."""
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], k = coefs.shape[1], start = 0, stop, i, j
+    with nogil:
+        memset(&out[0, 0], 0, d * k * sizeof(double))
+        while start < n:
+            stop = min(start + CHUNK, n)
+            memset(&partial[0, 0], 0, d * k * sizeof(double))
+            i = start
+            if k == 1:
+                add_four_rows(X, coefs, &partial[0, 0], &i, stop)
+            while i < stop:
+                add_outer(&partial[0, 0], &X[i, 0], &coefs[i, 0], d, k)
+                i += 1
+            for j in range(d * k):
+                (&out[0, 0])[j] += (&partial[0, 0])[j]
+            start = stop
+
+
+cdef inline void add_four_rows(
+    const double[:, ::1] X, const double[:, ::1] coefs, double *total, Py_ssize_t *row,
+    Py_ssize_t stop
+) noexcept nogil:
+    """total += sum of coefs[i] X[i] over whole groups of four rows from *row on; moves *row."""
+    cdef Py_ssize_t d = X.shape[1], j
+    cdef const double *a
+    cdef const double *b
+    cdef const double *c
+    cdef const double *e
+    cdef double p, q, r, s
+    while row[0] + 4 <= stop:
+        a = &X[row[0], 0]
+        b = a + d
+        c = b + d
+        e = c + d
+        p = coefs[row[0], 0]
+        q = coefs[row[0] + 1, 0]
+        r = coefs[row[0] + 2, 0]
+        s = coefs[row[0] + 3, 0]
+        for j in range(d):
+            total[j] += (p * a[j] + q * b[j]) + (r * c[j] + s * e[j])
+        row[0] += 4
+
+
+cdef inline void add_outer(
+    double *total, const double *x, const double *q, Py_ssize_t d, Py_ssize_t k
+) noexcept nogil:
+    """total[j, c] += x[j] q[c]."""
+    cdef Py_ssize_t j, c = 0
+    while c + LANE <= k:
+        lane_add(total + c, x, q + c, d, k)
+        c += LANE
+    while c < k:
+        if q[c] != 0:
+            for j in range(d):
+                total[j * k + c] += x[j] * q[c]
+        c += 1
+
+
+cdef inline void add_compensated(double *total, double *lost, double term) noexcept nogil:
+    """total + lost += term, by Neumaier."""
+    cdef double new = total[0] + term
+    if fabs(total[0]) >= fabs(term):
+        lost[0] += (total[0] - new) + term
+    else:
+        lost[0] += (term - new) + total[0]
+    total[0] = new
+
+
+def compensated_dot(const double[::1] a, const double[::1] b) -> float:
+    """sum_i a_i b_i with Neumaier's correction: the error of summing does not grow with n."""
+    cdef Py_ssize_t i
+    cdef double total = 0, lost = 0
+    with nogil:
+        for i in range(a.shape[0]):
+            add_compensated(&total, &lost, a[i] * b[i])
+    return total + lost
+
+
+def row_norms(const double[:, ::1] X, double[::1] out):
+    """out[i] = ||X[i]||^2."""
+    cdef Py_ssize_t i, d = X.shape[1]
+    with nogil:
+        for i in range(X.shape[0]):
+            out[i] = dot(&X[i, 0], &X[i, 0], d) if d > 0 else 0.0
+
+
+# Losses of one row: margins z (what the model says), target y or class code.
+
+cdef inline double binary_loss(double z, double y) noexcept nogil:
+    """log(1 + e^z) - y z without overflow, for y in {0, 1}."""
+    return log1p(exp(-fabs(z))) + ((z if z > 0 else 0.0) - y * z)
+
+
+cdef inline double sigmoid(double z) noexcept nogil:
+    """1 / (1 + e^-z) without overflow."""
+    cdef double e = exp(-fabs(z))
+    return 1.0 / (1.0 + e) if z >= 0 else e / (1.0 + e)
+
+
+cdef inline double multinomial_loss(const double *z, Py_ssize_t k, Py_ssize_t label) noexcept nogil:
+    """log sum_c e^(z_c - z_label), the largest margin taken out first."""
+    cdef Py_ssize_t c, top = 0
+    cdef double rest = 0
+    for c in range(1, k):
+        if z[c] > z[top]:
+            top = c
+    for c in range(k):
+        if c != top:
+            rest += exp(z[c] - z[top])
+    return log1p(rest) + (z[top] - z[label])
+
+
+cdef inline void softmax(const double *z, double *p, Py_ssize_t k) noexcept nogil:
+    """p_c = e^(z_c) / sum e^z."""
+    cdef Py_ssize_t c
+    cdef double top = z[0], total = 0
+    for c in range(1, k):
+        if z[c] > top:
+            top = z[c]
+    for c in range(k):
+        p[c] = exp(z[c] - top)
+        total += p[c]
+    for c in range(k):
+        p[c] /= total
+
+
+def squared_losses(const double[::1] z, const double[::1] y, double[::1] out):
+    """out = (y - z)^2 / 2."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(z.shape[0]):
+            out[i] = 0.5 * (y[i] - z[i]) * (y[i] - z[i])
+
+
+def squared_slopes(const double[::1] z, const double[::1] y, double[::1] out):
+    """out = z - y."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(z.shape[0]):
+            out[i] = z[i] - y[i]
+
+
+def binary_losses(const double[::1] z, const double[::1] y, double[::1] out):
+    """out = log(1 + e^z) - y z, y in {0, 1}."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(z.shape[0]):
+            out[i] = binary_loss(z[i], y[i])
+
+
+def binary_slopes(const double[::1] z, const double[::1] y, double[::1] out):
+    """out = sigmoid(z) - y."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(z.shape[0]):
+            out[i] = sigmoid(z[i]) - y[i]
+
+
+def multinomial_losses(const double[:, ::1] z, const int32_t[::1] labels, double[::1] out):
+    """out_i = -log softmax(z_i)[label_i]."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(z.shape[0]):
+            out[i] = multinomial_loss(&z[i, 0], z.shape[1], labels[i])
+
+
+def softmax_rows(const double[:, ::1] z, double[:, ::1] out):
+    """out_i = softmax(z_i)."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(z.shape[0]):
+            softmax(&z[i, 0], &out[i, 0], z.shape[1])
+
+
+def multinomial_slopes(const double[:, ::1] z, const int32_t[::1] labels, double[:, ::1] out):
+    """out_i = softmax(z_i) - e_(label_i)."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(z.shape[0]):
+            softmax(&z[i, 0], &out[i, 0], z.shape[1])
+            out[i, labels[i]] -= 1.0
+
+
+def mixing_share(const double[::1] ascending, const double[::1] sigma) -> float:
+    """The least share of 1/n that must be mixed into lam to bring it into P(sigma).
+
+    lam (sorted, `ascending`) lies there when for every k its k largest entries sum to no more than
+    those of sigma. An excess of a few units in the last place of such a sum is rounding and moves
+    lam . l by no more than that share of it.
+    """
+    cdef Py_ssize_t n = sigma.shape[0], k
+    cdef double excess = 0, lost = 0, above = 0, above_lost = 0, top = 0, share = 0, over
+    with nogil:
+        for k in range(n - 1, -1, -1):
+            # Sums over the entries from k up: lam - sigma, lam - 1/n, lam.
+            add_compensated(&excess, &lost, ascending[k] - sigma[k])
+            add_compensated(&above, &above_lost, ascending[k] - 1.0 / n)
+            top += ascending[k]
+            over = excess + lost
+            if over > 1e-15 * top:
+                share = max(share, min(1.0, over / max(above + above_lost, over)))
+    return share

@@ -1,0 +1,106 @@
+/* Eight doubles worked on together, as two vectors of four: the columns of a model with several
+   outputs. The compiler turns each operation into what the processor has (AVX2, or two SSE2). */
+#ifndef LRISK_LANES_H
+#define LRISK_LANES_H
+
+#include <stdint.h>
+
+typedef double four __attribute__((vector_size(32), aligned(8)));
+typedef int64_t four_bits __attribute__((vector_size(32), aligned(8)));
+
+#define LOAD(p) (*(const four *)(p))
+#define STORE(p, v) (*(four *)(p) = (v))
+#define ALL(a) ((four){(a), (a), (a), (a)})
+
+/* z[c] = sum_j x[j] W[j * width + c], by four running sums for each c. */
+static inline void lane_dot(const double *x, const double *W, Py_ssize_t d, Py_ssize_t width,
+                            double *z) {
+    four a = ALL(0.0), b = a, e = a, f = a, g = a, h = a, p = a, q = a;
+    Py_ssize_t j = 0;
+    for (; j + 4 <= d; j += 4) {
+        const double *row = W + j * width;
+        const four x0 = ALL(x[j]), x1 = ALL(x[j + 1]), x2 = ALL(x[j + 2]), x3 = ALL(x[j + 3]);
+        a += x0 * LOAD(row);
+        b += x0 * LOAD(row + 4);
+        e += x1 * LOAD(row + width);
+        f += x1 * LOAD(row + width + 4);
+        g += x2 * LOAD(row + 2 * width);
+        h += x2 * LOAD(row + 2 * width + 4);
+        p += x3 * LOAD(row + 3 * width);
+        q += x3 * LOAD(row + 3 * width + 4);
+    }
+    for (; j < d; j++) {
+        a += ALL(x[j]) * LOAD(W + j * width);
+        b += ALL(x[j]) * LOAD(W + j * width + 4);
+    }
+    STORE(z, (a + e) + (g + p));
+    STORE(z + 4, (b + f) + (h + q));
+}
+
+/* W[j * width + c] += x[j] q[c]. */
+static inline void lane_add(double *W, const double *x, const double *q, Py_ssize_t d,
+                            Py_ssize_t width) {
+    const four low = LOAD(q), high = LOAD(q + 4);
+    for (Py_ssize_t j = 0; j < d; j++) {
+        double *row = W + j * width;
+        STORE(row, LOAD(row) + ALL(x[j]) * low);
+        STORE(row + 4, LOAD(row + 4) + ALL(x[j]) * high);
+    }
+}
+
+/* e^x for x in [-inf, 0], to about one unit in the last place: x = m log 2 + r with
+   |r| <= log(2)/2, and a polynomial of degree 12 for e^r. Results below e^-600 become 0: nothing
+   beside the 1 that the largest margin contributes to a softmax, and never a slow subnormal. */
+static inline __attribute__((always_inline)) four four_exp(four x) {
+    const four_bits low = (four_bits)(x < ALL(-600.0));
+    x = (four)(((four_bits)x & ~low) | ((four_bits)ALL(-600.0) & low));
+    /* Adding 1.5 * 2^52 rounds to a whole number and leaves it in the low bits. */
+    const four shifted = x * ALL(1.4426950408889634) + ALL(6755399441055744.0);
+    const four whole = shifted - ALL(6755399441055744.0);
+    const four r = (x - whole * ALL(6.93147180369123816490e-01))
+                   - whole * ALL(1.90821492927058770002e-10);
+    const four r2 = r * r, r4 = r2 * r2;
+    /* Pairs, then pairs of pairs: half the length of Horner's chain. */
+    const four c0 = (ALL(1.0) + r) + r2 * (ALL(0.5) + r * ALL(1.0 / 6.0));
+    const four c4 = (ALL(1.0 / 24.0) + r * ALL(1.0 / 120.0))
+                    + r2 * (ALL(1.0 / 720.0) + r * ALL(1.0 / 5040.0));
+    const four c8 = (ALL(1.0 / 40320.0) + r * ALL(1.0 / 362880.0))
+                    + r2 * (ALL(1.0 / 3628800.0) + r * ALL(1.0 / 39916800.0));
+    const four p = c0 + r4 * (c4 + r4 * (c8 + r4 * ALL(1.0 / 479001600.0)));
+    const four result = p * (four)((((four_bits)shifted) + 1023) << 52);
+    return (four)((four_bits)result & ~low);
+}
+
+/* z[c] <- e^(z[c] - top); gives their sum. */
+static inline double lane_exp(double *z, double top) {
+    const four low = four_exp(LOAD(z) - ALL(top)), high = four_exp(LOAD(z + 4) - ALL(top));
+    const four both = low + high;
+    STORE(z, low);
+    STORE(z + 4, high);
+    return (both[0] + both[1]) + (both[2] + both[3]);
+}
+
+/* z <- s z - b slope + base; gives the largest. */
+static inline double lane_margins(double *z, double s, double b, const double *slope,
+                                  const double *base) {
+    const four low = ALL(s) * LOAD(z) + (LOAD(base) - ALL(b) * LOAD(slope));
+    const four high = ALL(s) * LOAD(z + 4) + (LOAD(base + 4) - ALL(b) * LOAD(slope + 4));
+    const four_bits above = (four_bits)(high > low);
+    const four most = (four)(((four_bits)high & above) | ((four_bits)low & ~above));
+    const double left = most[0] > most[1] ? most[0] : most[1];
+    const double right = most[2] > most[3] ? most[2] : most[3];
+    STORE(z, low);
+    STORE(z + 4, high);
+    return left > right ? left : right;
+}
+
+/* z <- weight p - share z. */
+static inline void lane_difference(double *z, double share, double weight, const double *p) {
+    STORE(z, ALL(weight) * LOAD(p) - ALL(share) * LOAD(z));
+    STORE(z + 4, ALL(weight) * LOAD(p + 4) - ALL(share) * LOAD(z + 4));
+}
+
+#undef LOAD
+#undef STORE
+#undef ALL
+#endif

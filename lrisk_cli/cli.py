@@ -1,0 +1,162 @@
+"""The command line: find the command, run it, and answer every error with a sentence and a code."""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from lrisk_cli import __version__
+from lrisk_cli.errors import ExitCode, LriskError
+
+# First lines of the commands' help, here so that `lrisk --help` need not load the commands.
+COMMANDS = {
+    "fit": "Learn a linear model from a table and prove how good it is.",
+    "evaluate": "Judge a model on a table: risks, errors, gates.",
+    "predict": "Score the rows of a table; no target needed.",
+    "show": "Print a model for people.",
+    "schema": "Print the JSON Schema of model files.",
+}
+_TYPER = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+# What the option parser raises, wherever this version of typer keeps it.
+_PARSER_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+class Terminated(BaseException):
+    """Someone sent SIGTERM."""
+
+
+class CommandLoader(TyperGroup):
+    """A group that imports a command when it is called for."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # see get_command
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command, built from the function of the same name in commands/."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"lrisk_cli.commands.{cmd_name}")
+        single = typer.Typer(**_TYPER)  # type: ignore[arg-type]
+        single.command(cmd_name, context_settings=_CONTEXT)(getattr(module, cmd_name))
+        return typer.main.get_command(single)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The list in `lrisk --help`, without loading a command."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+app = typer.Typer(cls=CommandLoader, context_settings=_CONTEXT, **_TYPER)  # type: ignore[arg-type]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"lrisk {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def lrisk(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
+    ] = False,
+) -> None:
+    """Learn and judge models on CSV and Parquet tables by spectral risks.
+
+    A spectral risk is a weighted average of the sorted losses: rising weights protect the worst
+    rows, falling ones ignore them. Start with: lrisk fit DATA --target COLUMN -o model.json
+    """
+
+
+def main() -> None:
+    """Run the command line and leave with the exit code of the contract."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; every way it can end becomes an exit code."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        command = typer.main.get_command(app)
+        if not arguments:
+            return _print_help(command)
+        with command.make_context("lrisk", list(arguments)) as context:
+            code = command.invoke(context)
+        sys.stdout.flush()
+        return int(code or ExitCode.DONE)
+    except BaseException as error:
+        return _answer(error, verbose="--verbose" in arguments)
+
+
+def _print_help(command: Any) -> int:
+    """No command: show what there is, as an error."""
+    with command.make_context("lrisk", [], resilient_parsing=True) as context:
+        print(command.get_help(context), file=sys.stderr)
+    return ExitCode.USAGE
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  (signal's signature)
+    raise Terminated
+
+
+def _answer(error: BaseException, *, verbose: bool) -> int:
+    """Tell the user what ended the command; its exit code."""
+    if isinstance(error, typer.Exit):
+        sys.stdout.flush()
+        return error.exit_code
+    if isinstance(error, BrokenPipeError):
+        # The reader has left. Nothing more can be flushed, so that exit does not try.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
+    sentence, code = _sentence(error)
+    print(f"lrisk: {one_line(sentence)}", file=sys.stderr)
+    if verbose and not isinstance(error, _PARSER_ERROR):
+        import traceback
+
+        traceback.print_exception(error)
+    return code
+
+
+def _sentence(error: BaseException) -> tuple[str, int]:
+    how_far = "; ".join(getattr(error, "__notes__", [])) or "before the work began"
+    match error:
+        case LriskError():
+            return f"error: {error}", error.exit_code
+        case _PARSER_ERROR():
+            return f"error: {_usage_sentence(error)}", ExitCode.USAGE
+        case KeyboardInterrupt():
+            return f"interrupted {how_far}", ExitCode.INTERRUPTED
+        case Terminated():
+            return f"terminated {how_far}", ExitCode.TERMINATED
+        case MemoryError():
+            return "error: there is not enough memory for this table", ExitCode.INTERNAL
+    finding = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return f"internal error: {finding} (a bug; --verbose shows where)", ExitCode.INTERNAL
+
+
+def _usage_sentence(error: Any) -> str:
+    """The parser's finding, and where to read on."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "lrisk"
+    finding = str(error.format_message()).rstrip(".").replace("\n\t", " ")
+    return f"{finding[:1].lower()}{finding[1:]}; see {path} --help"
+
+
+def one_line(text: str) -> str:
+    """Text whose line breaks and control characters cannot disturb a terminal or a log."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Read Parquet and Arrow files: their columns and types at once, their rows a little at a time."""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lrisk_cli.cells import Cells, cells_of_type, infer_cells
+from lrisk_cli.errors import DataError
+from lrisk_cli.sources import Source, unreadable
+
+SAMPLE_ROWS = 16_384
+READ_BYTES = 1 << 16
+
+
+def read_schema(source: Source) -> tuple[pa.Schema, int | None]:
+    """The schema, and the number of rows where the file tells it."""
+    n_rows = None
+    try:
+        if source.format == "parquet":
+            with pq.ParquetFile(source.open()) as file:
+                schema, n_rows = file.schema_arrow, file.metadata.num_rows
+        else:
+            schema = _open_arrow(source).schema
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(source.label, error) from error
+    for position, name in enumerate(schema.names):
+        if name in schema.names[:position]:
+            raise DataError(f"{source.label}: column '{name}' appears twice; rename one of them")
+    return schema, n_rows
+
+
+def see_cells(source: Source, schema: pa.Schema) -> dict[str, Cells]:
+    """What the values of each column are. Text is taken as it is, but for ISO dates."""
+    cells = {field.name: cells_of_type(field.type) for field in schema}
+    for name in [name for name, kind in cells.items() if kind is Cells.TEXT]:
+        for records in read_records(source, [name], SAMPLE_ROWS):
+            column = records.column(0)
+            if pa.types.is_dictionary(column.type):
+                column = column.dictionary_decode()
+            if not pa.types.is_null(column.type) and infer_cells(column) is Cells.DATE:
+                cells[name] = Cells.DATE
+            break
+    return cells
+
+
+def types_agree(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether two files may hold a column as these types; a column of nulls agrees with any."""
+    cells = [cells_of_type(kind) for kind in (one, other)]
+    return cells[0] is cells[1] or pa.types.is_null(one) or pa.types.is_null(other)
+
+
+def read_records(source: Source, names: Sequence[str], n_rows: int) -> Iterator[pa.RecordBatch]:
+    """The columns in batches of at most n_rows: never a whole row group."""
+    try:
+        if source.format == "parquet":
+            # Without threads and read-ahead each open column keeps a page or two, not its chunk.
+            with pq.ParquetFile(source.open(), pre_buffer=False, buffer_size=READ_BYTES) as file:
+                yield from file.iter_batches(n_rows, columns=list(names), use_threads=False)
+            return
+        for batch in _arrow_batches(_open_arrow(source)):
+            for start in range(0, batch.num_rows, n_rows):
+                yield batch.select(list(names)).slice(start, n_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(source.label, error) from error
+
+
+def _open_arrow(source: Source) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
+    try:
+        return pa.ipc.open_file(source.open())
+    except pa.ArrowInvalid:
+        return pa.ipc.open_stream(source.open())
+
+
+def _arrow_batches(
+    reader: pa.RecordBatchFileReader | pa.RecordBatchStreamReader,
+) -> Iterator[pa.RecordBatch]:
+    if isinstance(reader, pa.RecordBatchFileReader):
+        return (reader.get_batch(number) for number in range(reader.num_record_batches))
+    return iter(reader)

@@ -1,0 +1,148 @@
+"""`lrisk evaluate`: judge a model on a table."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lrisk_cli.commands import options
+from lrisk_cli.errors import ExitCode
+from lrisk_cli.names import EVALUATED_RISKS
+from lrisk_cli.progress import Report
+
+if TYPE_CHECKING:
+    from lrisk_cli.commands.scoring import RowKeeper, RowTally, ScoredTable
+    from lrisk_cli.gates import Gate
+    from lrisk_cli.metrics import Figures, Intervals
+    from lrisk_cli.model import Model
+    from lrisk_cli.spectra import Spectrum
+
+Risks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--risk",
+        metavar="RISK",
+        help="Risk of the losses to report; repeatable. The mean and the largest loss always are.",
+        show_default=", ".join(EVALUATED_RISKS),
+    ),
+]
+Gates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="CONDITION",
+        help="Exit with 1 if this holds, for example 'superquantile:0.9>1.5'; repeatable. Any "
+        "risk, rmse, mae, r2, accuracy, log_loss, n_rows, missing_fraction, unseen_fraction, gap.",
+    ),
+]
+LossesFile = Annotated[
+    str | None,
+    typer.Option(
+        "--losses",
+        metavar="FILE",
+        help="Write every row's target, prediction, loss, weight and rank (.csv, .tsv, .parquet).",
+    ),
+]
+WithIntervals = Annotated[
+    bool, typer.Option("--intervals", help="Add 95 % bootstrap intervals of the risks.")
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.", min=0)]
+
+
+def evaluate(
+    model: options.ModelPath,
+    data: options.DataPaths,
+    risk: Risks = None,
+    fail_on: Gates = None,
+    losses: LossesFile = None,
+    id_column: options.IdColumn = None,
+    intervals: WithIntervals = False,
+    seed: Seed = 0,
+    missing: options.ScoringMissing = None,
+    unseen: options.ScoringUnseen = None,
+    json: options.Json = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
+    no_progress: options.NoProgress = False,
+) -> int:
+    """Judge a model on a table: risks, errors, gates.
+
+    Losses are in units of the file: half the squared error, or the negative log-probability of
+    the class.
+    """
+    from lrisk_cli.commands.scoring import load_scorer, score_all
+    from lrisk_cli.gates import judge
+    from lrisk_cli.reports.documents import evaluation_document, print_document
+    from lrisk_cli.reports.progress import ProgressDisplay
+    from lrisk_cli.reports.terminal import print_evaluation
+    from lrisk_cli.tables import check_output, open_table
+
+    scorer = load_scorer(model, missing, unseen)
+    spectra, gates = _questions(scorer, risk or (), fail_on or ())
+    if losses is not None:
+        check_output(losses, force=force, table=True)
+    with ProgressDisplay("evaluate", quiet=quiet, bar=not no_progress) as report:
+        table = open_table(data, expected=scorer.encoding.dtypes)
+        scored = score_all(scorer, table, id_column, keep=losses is not None, report=report)
+        if losses is not None and scored.kept is not None:
+            _write_losses(losses, scorer, scored.kept)
+        figures, bounds = _figures(scored, spectra, seed if intervals else None, report)
+    verdicts = judge(gates, figures | _row_figures(scorer, scored.rows))
+    counts = scored.rows.counts()
+    if json:
+        print_document(evaluation_document(model, counts, figures, bounds, verdicts))
+    else:
+        print_evaluation(model, scorer, counts, figures, bounds, verdicts)
+    return ExitCode.GATE_FAILED if any(v.failed for v in verdicts) else ExitCode.DONE
+
+
+def _questions(
+    model: "Model", risks: Sequence[str], conditions: Sequence[str]
+) -> "tuple[tuple[Spectrum, ...], tuple[Gate, ...]]":
+    """The risks to report, those that a gate mentions included, and the gates."""
+    from lrisk_cli.gates import parse_gate
+    from lrisk_cli.metrics import is_risk, metric_name, parse_risks
+
+    gates = tuple(
+        parse_gate(text, lambda name: metric_name(name, model.task)) for text in conditions
+    )
+    spectra = parse_risks(risks)
+    gated = parse_risks([gate.metric for gate in gates if is_risk(gate.metric)] or ["mean"])
+    return tuple(dict.fromkeys((*spectra, *gated))), gates
+
+
+def _figures(
+    scored: "ScoredTable",
+    spectra: "Sequence[Spectrum]",
+    seed: int | None,
+    report: Report,
+) -> "tuple[Figures, Intervals | None]":
+    """All figures of the losses by name, and intervals of the risks where a seed is given."""
+    from lrisk_cli.metrics import bootstrap_intervals, risk_figures, sort_losses
+
+    ascending = sort_losses(scored.tally.losses)
+    figures = risk_figures(ascending, spectra) | scored.tally.figures(ascending)
+    if seed is None:
+        return figures, None
+    return figures, bootstrap_intervals(ascending, spectra, seed, report)
+
+
+def _row_figures(model: "Model", rows: "RowTally") -> "Figures":
+    """What gates can ask for beside the figures of the losses."""
+    return {
+        "n_rows": rows.read,
+        "missing_fraction": rows.n_missing / rows.read,
+        "unseen_fraction": rows.n_unseen / rows.read,
+        "gap": model.fit.gap,
+    }
+
+
+def _write_losses(path: str, model: "Model", kept: "RowKeeper") -> None:
+    from lrisk_cli.commands.scoring import labelled
+    from lrisk_cli.rankings import losses_columns
+    from lrisk_cli.tables import write_table
+
+    targets = labelled(model, kept.joined("targets"))
+    columns = losses_columns(kept.named(model), targets, kept.joined("losses"), model.spectrum)
+    write_table(path, columns)

@@ -1,0 +1,176 @@
+"""The options of `lrisk fit`."""
+
+from typing import Annotated
+
+import typer
+
+from lrisk_cli.names import (
+    RISKS,
+    LossName,
+    Missing,
+    Sampling,
+    SmoothingName,
+    SolverName,
+    Standardize,
+    Task,
+    Unseen,
+)
+
+Target = Annotated[
+    str, typer.Option("--target", metavar="COLUMN", help="Column to predict.", show_default=False)
+]
+Features = Annotated[
+    str | None,
+    typer.Option("--features", metavar="A,B", help="Columns to learn from.", show_default="all"),
+]
+Exclude = Annotated[
+    str | None, typer.Option("--exclude", metavar="A,B", help="Columns to leave out.")
+]
+Dtypes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dtype",
+        metavar="COLUMN=KIND",
+        help="Read a column as number, category or string; repeatable.",
+    ),
+]
+MissingPolicy = Annotated[
+    Missing,
+    typer.Option(
+        "--missing",
+        help="Rows with missing cells: refuse the table, leave them out, or fill in the median or "
+        "the most frequent category.",
+    ),
+]
+UnseenPolicy = Annotated[
+    Unseen,
+    typer.Option(
+        "--unseen", help="Categories unknown at scoring: refuse the table, or treat as other."
+    ),
+]
+MaxCategories = Annotated[
+    int,
+    typer.Option(
+        "--max-categories",
+        min=1,
+        help="Categories that get a column of their own; rarer ones share one.",
+    ),
+]
+TaskChoice = Annotated[
+    Task, typer.Option("--task", help="What the target is; auto says what it chose and why.")
+]
+Risk = Annotated[
+    str,
+    typer.Option(
+        "--risk",
+        metavar="RISK",
+        help="What to minimise: mean, superquantile:Q, extremile:R or esrm:RHO. "
+        f"Superquantile: {RISKS['superquantile']}.",
+    ),
+]
+Loss = Annotated[LossName, typer.Option("--loss", help="Loss of a row; auto follows the task.")]
+L2 = Annotated[
+    float | None,
+    typer.Option("--l2", help="Penalty mu > 0 on mu/2 ||w||^2.", show_default="1/rows"),
+]
+NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Fit no constant term.")]
+StandardizeChoice = Annotated[
+    Standardize,
+    typer.Option("--standardize", help="Centre and scale features and target, features, or none."),
+]
+Solver = Annotated[
+    SolverName,
+    typer.Option(
+        "--solver",
+        help="lsvrg reaches and proves the optimum; sgd and srda are biased by their batches; "
+        "subgradient sees all rows at each step.",
+    ),
+]
+SmoothingChoice = Annotated[
+    SmoothingName, typer.Option("--smoothing", help="Smooth the sorting of the losses.")
+]
+Nu = Annotated[
+    float | None,
+    typer.Option(
+        "--nu",
+        help="Amount of smoothing; 0 would be none.",
+        show_default="1e-3 for entropy, 1e-3 rows for l2",
+    ),
+]
+Step = Annotated[
+    str | None,
+    typer.Option(
+        "--step",
+        metavar="NUMBER|decay",
+        help="Step size; decay: 1/(mu t) with averaging (sgd). Halved when a run diverges.",
+        show_default="a safe one",
+    ),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option("--batch-size", min=1, help="Rows in a batch (sgd, srda).", show_default="64"),
+]
+EpochLength = Annotated[
+    int | None,
+    typer.Option(
+        "--epoch-length",
+        min=1,
+        help="Steps between sorts (lsvrg).",
+        show_default="rows/4, shorter after a stall",
+    ),
+]
+CheckpointProbability = Annotated[
+    float | None,
+    typer.Option(
+        "--checkpoint-probability",
+        min=0.0,
+        max=1.0,
+        help="Chance of an extra checkpoint after a step (lsvrg).",
+        show_default="0",
+    ),
+]
+SamplingChoice = Annotated[
+    Sampling | None,
+    typer.Option(
+        "--sampling",
+        help="Draw rows uniformly or by their weights (lsvrg).",
+        show_default="weights",
+    ),
+]
+Tol = Annotated[
+    float, typer.Option("--tol", min=0.0, help="Stop when this relative gap is proved.")
+]
+MaxPasses = Annotated[
+    float, typer.Option("--max-passes", min=1.0, help="Stop after so many sweeps over the rows.")
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option("--time-limit", min=0.0, help="Stop after so many seconds.", show_default="none"),
+]
+RequireConvergence = Annotated[
+    bool,
+    typer.Option("--require-convergence", help="Exit with 5 if --tol was not proved."),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random choice.")]
+Holdout = Annotated[
+    float | None,
+    typer.Option("--holdout", metavar="FRACTION", help="Keep this share of the rows for testing."),
+]
+TestFile = Annotated[
+    str | None, typer.Option("--test", metavar="FILE", help="Test on the rows of this table.")
+]
+Output = Annotated[
+    str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the model (JSON).")
+]
+LossesFile = Annotated[
+    str | None,
+    typer.Option(
+        "--losses",
+        metavar="FILE",
+        help="Write every training row's prediction, loss, weight and rank (.csv, .tsv, .parquet).",
+    ),
+]
+TraceFile = Annotated[
+    str | None,
+    typer.Option("--trace", metavar="FILE", help="Write the course of the run, epoch by epoch."),
+]

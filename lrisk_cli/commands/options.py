@@ -1,0 +1,48 @@
+"""Arguments and options that several commands share."""
+
+from typing import Annotated
+
+import typer
+
+from lrisk_cli.names import Missing, Unseen
+
+ModelPath = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", help="Model file written by lrisk fit.", show_default=False),
+]
+DataPaths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV, Parquet or Arrow: paths, globs, folders, or - for standard input.",
+        show_default=False,
+    ),
+]
+IdColumn = Annotated[
+    str | None,
+    typer.Option("--id", metavar="COLUMN", help="Column that names the rows in results."),
+]
+ScoringMissing = Annotated[
+    Missing | None,
+    typer.Option(
+        "--missing",
+        help="Rows with missing cells: refuse the table, leave the rows out, or fill in what the "
+        "fit learnt.",
+        show_default="as in the fit",
+    ),
+]
+ScoringUnseen = Annotated[
+    Unseen | None,
+    typer.Option(
+        "--unseen",
+        help="Categories that the fit did not see: refuse the table, or treat them as other.",
+        show_default="as in the fit",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Say more; show tracebacks of internal errors.")
+]
+NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress bar.")]

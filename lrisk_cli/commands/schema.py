@@ -1,0 +1,9 @@
+"""`lrisk schema`: the JSON Schema of model files."""
+
+
+def schema() -> None:
+    """Print the JSON Schema of model files."""
+    from lrisk_cli.modelfile import model_schema
+    from lrisk_cli.reports.documents import print_document
+
+    print_document(model_schema())

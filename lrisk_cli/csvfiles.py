@@ -1,0 +1,267 @@
+"""Read delimited text in blocks of whole records, parsed side by side, delivered in order."""
+
+import csv
+import io
+import os
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from lrisk_cli.cells import Cells, infer_cells
+from lrisk_cli.errors import DataError
+from lrisk_cli.sources import Source, unreadable
+
+BLOCK_BYTES = 2 << 20
+SAMPLE_BYTES = 1 << 20
+LONGEST_RECORD = 64 << 20
+DELIMITERS = (",", "\t", ";", "|")
+WORKERS = min(4, os.cpu_count() or 1)
+
+
+class Block(Protocol):
+    """What the rows of a block have become."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the block holds."""
+
+
+Parsed = TypeVar("Parsed", bound=Block)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Names of the columns, the character between them, and that between records."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    newline: bytes
+    body: int  # offset of the first record after the header
+
+
+def read_layout(source: Source) -> Layout:
+    """The header of a text file. DataError when it is empty, not UTF-8, or names a column twice."""
+    with source.open() as stream:
+        start = _read(stream, SAMPLE_BYTES, source)
+    if not start.strip(b"\xef\xbb\xbf\r\n\t ,;"):
+        raise DataError(f"{source.label}: the file is empty; expected a header line and rows")
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:4096]:
+        raise DataError(f"{source.label}: not UTF-8 text; save it as UTF-8 (iconv -t UTF-8)")
+    newline = b"\n" if b"\n" in start else b"\r"
+    skipped = 3 if start.startswith(b"\xef\xbb\xbf") else 0
+    skipped += len(start[skipped:]) - len(start[skipped:].lstrip(b"\r\n"))
+    end = _first_record(start, skipped, newline)
+    if _is_cut_short(start[skipped:end], DELIMITERS[0]):
+        raise DataError(f"{source.label}, header: a quote is opened and never closed; close it")
+    header = _decode_header(start[skipped:end], source.label)
+    delimiter = "\t" if source.tabs else _guess_delimiter(header)
+    try:
+        names = tuple(next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter)))
+    except csv.Error as error:
+        raise DataError(f"{source.label}, header: cannot be parsed ({error})") from error
+    _check_names(names, source.label)
+    return Layout(names, delimiter, newline, end)
+
+
+def see_cells(source: Source, layout: Layout) -> dict[str, Cells]:
+    """What the cells of each column look like in a sample from the start of the file.
+
+    The sample grows until every column has shown a value; one that never does is text.
+    """
+    cells: dict[str, Cells | None] = dict.fromkeys(layout.names)
+    n_rows = 0
+    for block in _blocks(source, layout, SAMPLE_BYTES):
+        undecided = [name for name, guess in cells.items() if guess is None]
+        try:
+            records = parse_block(block, layout, undecided, ())
+        except BlockError as error:
+            raise error.at(source.label, n_rows) from error
+        cells |= {name: infer_cells(records.column(name)) for name in undecided}
+        n_rows += records.num_rows
+        if None not in cells.values():
+            break
+    if n_rows == 0:
+        raise DataError(f"{source.label}: a header but no rows; nothing to work on")
+    return {name: guess or Cells.TEXT for name, guess in cells.items()}
+
+
+def read_blocks(
+    source: Source, layout: Layout, parse: Callable[[bytes], Parsed]
+) -> Iterator[Parsed]:
+    """Every block of the file through `parse`, in file order; at most WORKERS + 1 are in hand."""
+    pool = ThreadPoolExecutor(WORKERS)
+    waiting: deque[Future[Parsed]] = deque()
+    n_rows = 0
+    try:
+        for block in _blocks(source, layout, BLOCK_BYTES):
+            waiting.append(pool.submit(parse, block))
+            if len(waiting) > WORKERS:
+                yield (parsed := waiting.popleft().result())
+                n_rows += parsed.n_rows
+        while waiting:
+            yield (parsed := waiting.popleft().result())
+            n_rows += parsed.n_rows
+    except BlockError as error:
+        raise error.at(source.label, n_rows) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+class BlockError(Exception):
+    """A record of a block cannot be parsed. row: counted from the start of the block, or None."""
+
+    def __init__(self, row: int | None, finding: str) -> None:
+        super().__init__(finding)
+        self.row = row
+
+    def at(self, label: str, first_row: int) -> DataError:
+        """The sentence for a block that begins at first_row of the file."""
+        place = label if self.row is None else f"{label}, row {first_row + self.row}"
+        return DataError(f"{place}: {self}")
+
+
+def parse_block(
+    block: bytes, layout: Layout, columns: Sequence[str], coded: Sequence[str]
+) -> pa.RecordBatch:
+    """The wanted columns of a block as text with nulls, dictionary-coded where asked."""
+    types = {name: pa.string() for name in columns}
+    types |= {name: pa.dictionary(pa.int32(), pa.string()) for name in coded}
+    try:
+        table = pacsv.read_csv(
+            pa.BufferReader(block),
+            pacsv.ReadOptions(
+                use_threads=False, block_size=len(block) + 1, column_names=list(layout.names)
+            ),
+            pacsv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True),
+            pacsv.ConvertOptions(
+                column_types=types,
+                include_columns=list(columns),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise _block_error(str(error)) from error
+    return table.combine_chunks().to_batches()[0] if len(table) else table.schema.empty_table()
+
+
+def _block_error(message: str) -> BlockError:
+    """Our words for what the CSV parser found."""
+    place = re.search(r"Row #(\d+)", message)
+    row = int(place[1]) - 1 if place else None
+    ragged = re.search(r"Expected (\d+) columns, got (\d+)", message)
+    if ragged:
+        fields = "1 field" if ragged[2] == "1" else f"{ragged[2]} fields"
+        finding = f"{fields} where the header has {ragged[1]}; check quotes and delimiter"
+        return BlockError(row, finding)
+    if "UTF8" in message or "UTF-8" in message:
+        return BlockError(row, "not UTF-8 text; save the file as UTF-8 (iconv -t UTF-8)")
+    return BlockError(row, f"cannot be parsed ({message.splitlines()[0]}); check quotes")
+
+
+def _blocks(source: Source, layout: Layout, size: int) -> Iterator[bytes]:
+    """The records after the header in blocks of about `size` bytes that end with a record."""
+    with source.open() as stream:
+        _read(stream, layout.body, source)
+        rest = b""
+        while len(chunk := _read(stream, size, source)) == size:
+            block = rest + chunk
+            end = _last_record(block, layout)
+            rest = block[end:]
+            if len(rest) > LONGEST_RECORD:
+                raise DataError(
+                    f"{source.label}: a record is longer than {LONGEST_RECORD >> 20} MB; "
+                    "check for a quote that is never closed, or for binary contents"
+                )
+            if end:
+                yield block[:end]
+        block = rest + chunk
+        if block.count(b'"') % 2 and _is_cut_short(block, layout.delimiter):
+            raise DataError(
+                f"{source.label}: the last record opens a quote and never closes it; "
+                "the file may be cut short"
+            )
+        if block.strip(b"\r\n"):
+            yield block
+
+
+def _read(stream: pa.NativeFile, size: int, source: Source) -> bytes:
+    """Exactly `size` bytes, fewer only at the end of the file."""
+    pieces = []
+    try:
+        while size > 0 and (piece := stream.read(size)):
+            pieces.append(piece)
+            size -= len(piece)
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(source.label, error) from error
+    return b"".join(pieces)
+
+
+def _last_record(block: bytes, layout: Layout) -> int:
+    """Offset just after the last complete record, 0 when there is none."""
+    end = block.rfind(layout.newline) + 1
+    if block.count(b'"', 0, end) % 2 == 0:
+        return end
+    # An odd number of quotes: the newline may lie inside a quoted field.
+    end = after = 0
+    for field in _quoted_fields(block, layout.delimiter):
+        end = block.rfind(layout.newline, after, field.start()) + 1 or end
+        after = field.end()
+        if not field[1]:
+            return end
+    return block.rfind(layout.newline, after) + 1 or end
+
+
+def _quoted_fields(block: bytes, delimiter: str) -> Iterator[re.Match[bytes]]:
+    """The fields that begin with a quote; group 1 is empty if the block leaves it open."""
+    before = re.escape(delimiter.encode())
+    return re.finditer(rb"(?:\A|(?<=[\r\n]|" + before + rb'))"[^"]*+(?:""[^"]*+)*+("?)', block)
+
+
+def _is_cut_short(block: bytes, delimiter: str) -> bool:
+    """Whether a quoted field is never closed."""
+    return any(not field[1] for field in _quoted_fields(block, delimiter))
+
+
+def _first_record(start: bytes, skipped: int, newline: bytes) -> int:
+    """Offset just after the header, which may hold newlines in quotes."""
+    end = start.find(newline, skipped)
+    while end >= 0 and start.count(b'"', skipped, end) % 2:
+        end = start.find(newline, end + 1)
+    return end + 1 if end >= 0 else len(start)
+
+
+def _decode_header(header: bytes, label: str) -> str:
+    try:
+        return header.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{label}, header: not UTF-8 text; save the file as UTF-8 (iconv -t UTF-8)"
+        ) from error
+
+
+def _guess_delimiter(header: str) -> str:
+    """The likeliest separator: the commonest of them outside quotes, a comma when there is none."""
+    counts = Counter(re.sub(r'"[^"]*"', "", header))
+    return max(DELIMITERS, key=lambda mark: (counts[mark], mark == ","))
+
+
+def _check_names(names: Sequence[str], label: str) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1 and name]
+    if repeated:
+        raise DataError(
+            f"{label}, header: column '{repeated[0]}' appears twice; rename one of them"
+        )
+    for position, name in enumerate(names, 1):
+        if not name.strip():
+            raise DataError(
+                f"{label}, header: column {position} of {len(names)} has no name; give it one "
+                "(pandas writes such a column for its index: use to_csv(index=False))"
+            )

@@ -1,0 +1,191 @@
+"""Turn a table into a numeric design, and remember enough to repeat it on new rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lrisk_cli.arrays import Flags
+from lrisk_cli.cells import Codes, Floats, Texts
+from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Target, Targets, unseen_cell
+from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.gathering import (
+    Gathered,
+    RawRows,
+    RowCounts,
+    Rows,
+    block_rows,
+    gather,
+    split_rows,
+)
+from lrisk_cli.learning import decide_task, find_classes, learn_features, learn_target
+from lrisk_cli.names import Missing, Standardize, Task, Unseen
+from lrisk_cli.progress import Report, silent
+from lrisk_cli.tables import Column, Table
+
+__all__ = [
+    "Design", "DesignOptions", "EncodedBatch", "Encoding", "Feature", "RowCounts", "Target",
+    "build_design",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DesignOptions:
+    """Which columns are used and how. features: all but target, id and excluded, when empty."""
+
+    target: str
+    features: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    id_column: str | None = None
+    task: Task = Task.AUTO
+    missing: Missing = Missing.ERROR
+    unseen: Unseen = Unseen.ERROR
+    max_categories: int = 100
+    standardize: Standardize = Standardize.BOTH
+    intercept: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Encoded rows. X: (n, d), C order. y: (n,), standardised numbers or int32 class codes.
+
+    targets: (n,) the same in units of the file.
+    rows: (n,) their numbers in the table. ids: the id column of these rows, as the file has it.
+    counts, fingerprint and notes are those of the whole table, held-out rows included.
+    """
+
+    X: Floats
+    y: Targets
+    targets: Targets
+    rows: Rows
+    ids: Any
+    encoding: Encoding
+    counts: RowCounts
+    fingerprint: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RawDesign:
+    """The columns of a table as they were read, before anything was learned from them."""
+
+    label: str
+    features: tuple[Column, ...]
+    target: Column
+    gathered: Gathered
+
+
+def build_design(
+    table: Table,
+    options: DesignOptions,
+    *,
+    hold_out: Callable[[int], Flags] | None = None,
+    report: Report = silent,
+) -> tuple[Design, Design | None]:
+    """Read the table and encode it: the design to learn from, and that of the rows held out."""
+    return encode_design(read_design(table, options, report), options, hold_out=hold_out)
+
+
+def read_design(table: Table, options: DesignOptions, report: Report = silent) -> RawDesign:
+    """Read the columns that are asked for, and drop the rows that cannot be used."""
+    features, target = _choose_columns(table, options)
+    gathered = gather(table, features, target, options.id_column, options.missing, report)
+    _check_enough(table.label, gathered.counts)
+    return RawDesign(table.label, features, target, gathered)
+
+
+def encode_design(
+    raw: RawDesign, options: DesignOptions, *, hold_out: Callable[[int], Flags] | None = None
+) -> tuple[Design, Design | None]:
+    """The design to learn from, and that of the rows held out.
+
+    hold_out: number of usable rows -> True for those held out. Means, scales, categories and
+    fills are learned from the other rows, the classes of the target from all of them. X is made
+    in the memory that the table was read into, so `raw` can be used once.
+    """
+    gathered, target = raw.gathered, raw.target
+    place = f"{raw.label}, column '{target.name}'"
+    task, notes = decide_task(place, target.name, gathered.rows.target, options.task)
+    classes = find_classes(place, gathered.rows.target) if task is Task.CLASSIFICATION else ()
+    train, test = gathered.rows, None
+    if hold_out is not None:
+        train, test = split_rows(train, hold_out(len(train.rows)))
+    learned, oddities = learn_features(
+        raw.label,
+        raw.features,
+        train,
+        options.missing,
+        options.max_categories,
+        options.standardize is not Standardize.NONE,
+    )
+    scaled = options.standardize is Standardize.BOTH
+    learned_target = learn_target(place, target.name, train.target, classes, scaled)
+    encoding = Encoding(learned, options.intercept, learned_target, options.missing, options.unseen)
+    shared = (gathered.counts, gathered.fingerprint, (*notes, *gathered.notes, *oddities))
+    return (
+        _encode_rows(raw.label, train, encoding, shared),
+        None if test is None else _encode_rows(raw.label, test, encoding, shared),
+    )
+
+
+def _choose_columns(table: Table, options: DesignOptions) -> tuple[tuple[Column, ...], Column]:
+    """The feature columns, in the order asked for or that of the file, and the target."""
+    target = table.column(options.target)
+    taken = {options.target: "the target", options.id_column: "the --id column"}
+    if options.id_column is not None:
+        table.column(options.id_column)
+    for option, names in (("--features", options.features), ("--exclude", options.exclude)):
+        for position, name in enumerate(names):
+            if name in taken:
+                raise UsageError(f"{option}: '{name}' is {taken[name]}; leave it out there")
+            if name in names[:position]:
+                raise UsageError(f"{option}: '{name}' is named twice; name it once")
+            table.column(name)
+    if options.id_column == options.target:
+        raise UsageError(f"--id: '{options.target}' is the target; choose another column")
+    asked = options.features or [column.name for column in table.columns]
+    left = [name for name in asked if name not in taken and name not in options.exclude]
+    if not left:
+        raise UsageError(f"{table.label}: no features are left; exclude fewer columns")
+    return tuple(table.column(name) for name in left), target
+
+
+def _check_enough(label: str, counts: RowCounts) -> None:
+    if counts.used < 2:
+        worst = max(counts.dropped, key=lambda reason: counts.dropped[reason], default="")
+        why = f", most of the others dropped for: {worst}" if worst else ""
+        raise DataError(
+            f"{label}: {counts.used} of {counts.read} rows can be used{why}; two are needed, so "
+            "pass --missing impute or --exclude a column that is often missing"
+        )
+
+
+def _encode_rows(
+    label: str, raw: RawRows, encoding: Encoding, shared: tuple[RowCounts, str, tuple[str, ...]]
+) -> Design:
+    """Widen the raw numbers into X within their own memory."""
+    categories = [feature for feature in encoding.features if feature.kind == "category"]
+    positions: list[Codes] = []
+    for feature, texts in zip(categories, raw.texts, strict=True):
+        found = feature.positions(texts.values)[texts.codes]
+        strange = (found < 0) & (texts.codes >= 0)
+        if encoding.unseen is Unseen.ERROR and strange.any():
+            row = int(np.argmax(strange))
+            text = texts.values[texts.codes[row]]
+            raise unseen_cell(label, feature.name, int(raw.rows[row]), text)
+        positions.append(found)
+    # The numbers as read stay: results speak in their units.
+    y = encoding.target.encode(raw.target)
+    targets = y if encoding.target.classes or isinstance(raw.target, Texts) else raw.target
+    n_rows, narrow, wide = len(raw.rows), raw.n_numbers, encoding.n_columns
+    raw.buffer.resize(n_rows * wide)
+    flat = raw.buffer.view()
+    X = flat.reshape(n_rows, wide)
+    # From the last rows to the first: wide rows only overwrite narrow ones already copied out.
+    step = block_rows(wide)
+    for start in reversed(range(0, n_rows, step)):
+        stop = min(start + step, n_rows)
+        numbers = flat[start * narrow : stop * narrow].reshape(-1, narrow).copy()
+        encoding.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
+    return Design(X, y, targets, raw.rows, raw.ids, encoding, *shared)

@@ -1,0 +1,297 @@
+"""What a fit learned about its columns, and how new rows become the same numeric features."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from lrisk_cli.arrays import Flags
+from lrisk_cli.cells import Codes, Floats, Texts, shortest_text
+from lrisk_cli.errors import DataError
+from lrisk_cli.names import Missing, Unseen
+from lrisk_cli.tables import Batch
+
+Targets = npt.NDArray[np.float64] | npt.NDArray[np.int32]
+
+INTERCEPT = "(intercept)"
+OTHER = "(other)"
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A column of the table: standardised if it holds numbers, one-hot if it holds text.
+
+    `other`: one more 0/1 column for the categories that have none of their own.
+    `fill`: stands in for a missing cell, learned only under impute.
+    """
+
+    name: str
+    kind: Literal["number", "category"]
+    mean: float = 0.0
+    scale: float = 1.0
+    categories: tuple[str, ...] = ()
+    other: bool = False
+    fill: float | str | None = None
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns of X it takes."""
+        return 1 if self.kind == "number" else len(self.categories) + self.other
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Its columns of X: "alcohol", or "color=red" and so on."""
+        if self.kind == "number":
+            return (self.name,)
+        return tuple(f"{self.name}={text}" for text in (*self.categories, *[OTHER] * self.other))
+
+    def positions(self, texts: Sequence[str]) -> Codes:
+        """The one-hot column of each text, -1 for none; then that of a missing cell."""
+        column = {text: position for position, text in enumerate(self.categories)}
+        unseen = len(column) if self.other else -1
+        missing = -1 if self.fill is None else column[str(self.fill)]
+        return np.array([*(column.get(text, unseen) for text in texts), missing], np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is to be predicted: y = (number - mean) / scale, or the position among the classes."""
+
+    name: str
+    kind: Literal["number", "class"]
+    mean: float = 0.0
+    scale: float = 1.0
+    classes: tuple[str, ...] = ()
+
+    @property
+    def dtype(self) -> str:
+        """How its column is to be read. Numbers as classes are spelled as briefly as possible."""
+        try:
+            numbers = [float(label) for label in self.classes]
+        except ValueError:
+            return "string"
+        return "number" if shortest_text(numbers) == list(self.classes) else "string"
+
+    def encode(self, cells: Floats | Texts, out: Floats | None = None) -> Targets:
+        """y of each row. A missing number is NaN; a missing or unknown class is -1.
+
+        out: where the y of numbers may be written, `cells` itself if they are used up.
+        """
+        if self.kind == "number":
+            if isinstance(cells, Texts):
+                raise TypeError(f"the target {self.name!r} was read as text")
+            numbers = np.subtract(cells, self.mean, out=out)
+            numbers /= self.scale
+            return numbers
+        texts = cells if isinstance(cells, Texts) else spell_numbers(cells)
+        code = {label: position for position, label in enumerate(self.classes)}
+        codes = np.array([*(code.get(text, -1) for text in texts.values), -1], np.int32)
+        return codes[texts.codes]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBatch:
+    """The rows of a batch that can be scored; y is None when the batch has no target column.
+
+    kept: offsets into the batch. dropped: rows left out, by reason. n_missing and n_unseen: rows
+    of the batch with a missing feature, with an unseen category, whether kept or not.
+    """
+
+    X: Floats
+    y: Targets | None
+    kept: npt.NDArray[np.int64]
+    dropped: dict[str, int]
+    n_missing: int
+    n_unseen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """Repeats on new rows what the fit did to its own."""
+
+    features: tuple[Feature, ...]
+    intercept: bool
+    target: Target
+    missing: Missing
+    unseen: Unseen
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of X, the intercept included."""
+        return sum(feature.n_columns for feature in self.features) + self.intercept
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns of X, in order."""
+        names = tuple(name for feature in self.features for name in feature.column_names)
+        return (*names, INTERCEPT) if self.intercept else names
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The columns of a table that X is made of."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def dtypes(self) -> dict[str, str]:
+        """How a table is to be read for this encoding: what open_table takes as `expected`."""
+        kinds = {"number": "number", "category": "string"}
+        read = {feature.name: kinds[feature.kind] for feature in self.features}
+        return {**read, self.target.name: self.target.dtype}
+
+    def encode(self, batch: Batch, place: str | None = None) -> EncodedBatch:
+        """The rows of a batch as X and y, each row by itself; `place` names the table in messages.
+
+        A missing feature is a DataError, a dropped row or filled, by the policy `missing`; a
+        missing target is a DataError or a dropped row. A category or class that the fit did not
+        see is a DataError under unseen="error"; otherwise such a category counts as `other` (all
+        zeros if there is no such column) and a row of such a class is dropped.
+        """
+        label = place or batch.source
+        cells = [_cells_of(feature, batch, label) for feature in self.features]
+        target = batch.columns.get(self.target.name)
+        names = (self.target.name, *self.feature_names)
+        holes = find_holes([target, *cells], batch.n_rows)
+        if self.missing is Missing.ERROR:
+            refuse_holes(holes, names, label, batch.source_row)
+        drops = drop_reasons(holes if self.missing is Missing.DROP else holes[:1], names)
+        y = None if target is None else self.target.encode(target)
+        if target is not None and y is not None and self.target.kind == "class":
+            strangers = (y < 0) & ~np.any([holes[0], *drops.values()], axis=0)
+            self._refuse_unseen(strangers, self.target.name, target, batch, label)
+            drops |= {f"unseen class of {self.target.name}": strangers} if strangers.any() else {}
+        positions, unseen = self._encode_texts(cells, batch, label)
+        kept = np.flatnonzero(~np.any([np.zeros(batch.n_rows, bool), *drops.values()], axis=0))
+        numbers = [values[kept] for values in cells if not isinstance(values, Texts)]
+        X = np.empty((len(kept), self.n_columns))
+        self.fill(stack(numbers, len(kept)), [codes[kept] for codes in positions], X)
+        return EncodedBatch(
+            X,
+            None if y is None else y[kept],
+            kept,
+            {reason: int(np.count_nonzero(rows)) for reason, rows in drops.items()},
+            int(np.count_nonzero(holes[1:].any(axis=0))),
+            int(np.count_nonzero(unseen)),
+        )
+
+    def fill(self, numbers: Floats, positions: Sequence[Codes], X: Floats) -> None:
+        """Write encoded rows into X (rows, n_columns).
+
+        numbers: (rows, number features), raw, NaN for missing; overwritten. positions: for each
+        category feature the one-hot column of each row, -1 for none.
+        """
+        scaled = [feature for feature in self.features if feature.kind == "number"]
+        if any(feature.fill is not None for feature in scaled):
+            fills = np.array([feature.fill for feature in scaled], np.float64)
+            np.copyto(numbers, fills, where=np.isnan(numbers))
+        numbers -= np.array([feature.mean for feature in scaled])
+        numbers /= np.array([feature.scale for feature in scaled])
+        place, number_columns, coded = 0, [], []
+        for feature in self.features:
+            if feature.kind == "number":
+                number_columns.append(place)
+            else:
+                coded.append(X[:, place : place + feature.n_columns])
+            place += feature.n_columns
+        if coded:
+            X[:] = 0.0
+        # A slice, where one will do, is several times faster than a list of columns.
+        X[:, number_columns if coded else slice(place)] = numbers
+        for one_hot, codes in zip(coded, positions, strict=True):
+            rows = np.flatnonzero(codes >= 0)
+            one_hot[rows, codes[rows]] = 1.0
+        X[:, place:] = 1.0
+
+    def _encode_texts(
+        self, cells: Sequence[Floats | Texts], batch: Batch, label: str
+    ) -> tuple[list[Codes], Flags]:
+        """One-hot positions of each category feature, and the rows with an unseen category."""
+        unseen = np.zeros(batch.n_rows, bool)
+        positions = []
+        for feature, texts in zip(self.features, cells, strict=True):
+            if not isinstance(texts, Texts):
+                continue
+            found = feature.positions(texts.values)[texts.codes]
+            strange = (found < 0) & (texts.codes >= 0)
+            self._refuse_unseen(strange, feature.name, texts, batch, label)
+            unseen |= strange
+            positions.append(found)
+        return positions, unseen
+
+    def _refuse_unseen(
+        self, strange: Flags, name: str, cells: Floats | Texts, batch: Batch, label: str
+    ) -> None:
+        if self.unseen is Unseen.OTHER or not strange.any():
+            return
+        row = int(np.argmax(strange))
+        texts = cells if isinstance(cells, Texts) else spell_numbers(cells)
+        text = texts.values[texts.codes[row]]
+        raise unseen_cell(label, name, batch.source_row + row, text)
+
+
+def find_holes(columns: Sequence[Floats | Texts | None], n_rows: int) -> Flags:
+    """Which cells are missing, (columns, rows). An absent column (None) misses nothing."""
+    holes = np.zeros((len(columns), n_rows), bool)
+    for missing, cells in zip(holes, columns, strict=True):
+        if isinstance(cells, Texts):
+            np.less(cells.codes, 0, out=missing)
+        elif cells is not None:
+            np.isnan(cells, out=missing)
+    return holes
+
+
+def refuse_holes(holes: Flags, names: Sequence[str], label: str, first_row: int) -> None:
+    """DataError that names the first missing cell, if there is one."""
+    if holes.any():
+        row = int(np.argmax(holes.any(axis=0)))
+        name = names[int(np.argmax(holes[:, row]))]
+        raise DataError(
+            f"{label}, column '{name}', row {first_row + row}: the cell is missing; "
+            "pass --missing drop or --missing impute"
+        )
+
+
+def drop_reasons(holes: Flags, names: Sequence[str]) -> dict[str, Flags]:
+    """The rows to drop, each under the first of its missing columns."""
+    free = np.ones(holes.shape[1], bool)
+    reasons = {}
+    for name, missing in zip(names, holes, strict=False):
+        if missing.any() and (missing & free).any():
+            reasons[f"missing {name}"] = missing & free
+            free &= ~missing
+    return reasons
+
+
+def unseen_cell(label: str, name: str, row: int, text: str) -> DataError:
+    """The sentence for a category or class that the fit did not see."""
+    return DataError(
+        f"{label}, column '{name}', row {row}: {text!r} was not seen by the fit; "
+        "pass --unseen other or fit on rows that have it"
+    )
+
+
+def spell_numbers(numbers: Floats) -> Texts:
+    """Numbers as text, each as short as it reads back exactly; NaN is missing."""
+    values, codes = np.unique(numbers, return_inverse=True)
+    known = values[~np.isnan(values)]
+    codes = np.where(np.isnan(numbers), -1, codes)
+    return Texts(codes.astype(np.int32), shortest_text(known))
+
+
+def stack(columns: Sequence[Floats], n_rows: int) -> Floats:
+    """Columns side by side. (n_rows, number of columns)."""
+    return np.stack(columns, axis=1) if columns else np.empty((n_rows, 0))
+
+
+def _cells_of(feature: Feature, batch: Batch, label: str) -> Floats | Texts:
+    """The cells of a feature as the kind that it needs."""
+    cells = batch.columns[feature.name]
+    if feature.kind == "category":
+        return cells if isinstance(cells, Texts) else spell_numbers(cells)
+    if isinstance(cells, Texts):
+        raise DataError(
+            f"{label}, column '{feature.name}': holds text where the fit had numbers; "
+            f"pass --dtype {feature.name}=number"
+        )
+    return np.asarray(cells)

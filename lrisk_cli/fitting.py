@@ -1,0 +1,148 @@
+"""From a design to a fitted model: state the problem, solve it, keep what was proved."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.design import Design
+from lrisk_cli.encoding import Encoding
+from lrisk_cli.errors import UsageError
+from lrisk_cli.losses import make_loss
+from lrisk_cli.model import Model
+from lrisk_cli.modelfile import FitRecord
+from lrisk_cli.names import LossName, SmoothingName
+from lrisk_cli.problem import make_problem
+from lrisk_cli.progress import Report, silent
+from lrisk_cli.risk import Smoothing
+from lrisk_cli.solvers.loop import Limits, Solution
+from lrisk_cli.solvers.select import SolverOptions, check_options, solve
+from lrisk_cli.spectra import Spectrum
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class FitOptions:
+    """What to minimise and how. l2 and nu: None for 1/n, and for the paper's nu."""
+
+    risk: Spectrum
+    loss: LossName = LossName.AUTO
+    l2: float | None = None
+    smoothing: SmoothingName = SmoothingName.NONE
+    nu: float | None = None
+    solver: SolverOptions = field(default_factory=SolverOptions)
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A model and the run that found it."""
+
+    model: Model
+    solution: Solution
+
+
+def check_fit(options: FitOptions) -> None:
+    """Answer impossible options with a sentence before any work starts."""
+    if not options.risk.rising:
+        raise UsageError(
+            f"{options.risk} falls with the loss and fit minimises rising risks only; choose mean, "
+            "superquantile, extremile or esrm (evaluate reports falling ones too)"
+        )
+    if options.l2 is not None and not 0.0 < options.l2 < float("inf"):
+        raise UsageError(
+            f"--l2 must be greater than 0, it makes the optimum unique; got {options.l2:g}"
+        )
+    if options.nu is not None and options.smoothing is SmoothingName.NONE:
+        raise UsageError("--nu has no meaning without smoothing; add --smoothing l2 or entropy")
+    if options.nu is not None and not 0.0 < options.nu < float("inf"):
+        raise UsageError(f"--nu must be greater than 0; got {options.nu:g}")
+    check_options(options.solver)
+
+
+def fit_design(design: Design, options: FitOptions, report: Report = silent) -> Fitted:
+    """Minimise the risk on the rows of the design."""
+    n_rows = len(design.X)
+    target = design.encoding.target
+    loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
+    mu = 1.0 / n_rows if options.l2 is None else options.l2
+    smoothing = _smoothing(options, n_rows)
+    problem = make_problem(design.X, design.y, loss, options.risk, mu, smoothing)
+    solution = solve(problem, options.solver, options.limits, report)
+    model = Model(
+        encoding=design.encoding,
+        loss="squared" if loss.name == "squared" else "logistic",
+        risk=str(options.risk),
+        l2=mu,
+        coefficients=solution.W,
+        fit=_record(design, options, problem.smoothing, solution),
+    )
+    return Fitted(model, solution)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRows:
+    """What a model says about the rows of a design, in units of the file. All (n,)."""
+
+    predictions: Array | NDArray[np.int32]
+    losses: Array
+
+
+def score_design(model: Model, design: Design) -> ScoredRows:
+    """Predict the rows of a design and compare with their targets."""
+    Z = model.margins(design.X)
+    return ScoredRows(model.predict(Z), model.losses(Z, design.targets))
+
+
+def _loss_name(asked: LossName, kind: Literal["number", "class"]) -> str:
+    natural = LossName.SQUARED if kind == "number" else LossName.LOGISTIC
+    if asked not in (LossName.AUTO, natural):
+        task = "regression" if kind == "number" else "classification"
+        raise UsageError(f"--loss {asked} does not fit {task}; use {natural}, or change --task")
+    return natural.value
+
+
+def _smoothing(options: FitOptions, n_rows: int) -> Smoothing | None:
+    """nu: 1e-3 for entropy and 1e-3 n for l2 unless given, as in the paper's experiments."""
+    if options.smoothing is SmoothingName.NONE:
+        return None
+    usual = 1e-3 * (n_rows if options.smoothing is SmoothingName.L2 else 1)
+    return Smoothing(options.smoothing, options.nu or usual)
+
+
+def _record(
+    design: Design, options: FitOptions, smoothing: Smoothing | None, solution: Solution
+) -> FitRecord:
+    proved, smoothed = solution.certificate, solution.smoothed
+    return FitRecord(
+        solver=options.solver.solver.value,
+        status=solution.status,
+        passes=solution.passes,
+        objective=proved.objective,
+        lower_bound=proved.lower_bound,
+        absolute_gap=proved.absolute_gap,
+        gap=proved.gap,
+        objective_scale="file" if _as_in_file(design.encoding) else "standardised",
+        smoothing="none" if smoothing is None else smoothing.name.value,
+        nu=None if smoothing is None else smoothing.nu,
+        smoothed_objective=None if smoothed is None else smoothed.objective,
+        smoothed_gap=None if smoothed is None else smoothed.gap,
+        step=solution.step,
+        seed=options.solver.seed,
+        rows_read=design.counts.read,
+        rows_used=len(design.X),
+        rows_dropped=sum(design.counts.dropped.values()),
+        drop_reasons=design.counts.dropped,
+        fingerprint=design.fingerprint,
+    )
+
+
+def _as_in_file(encoding: Encoding) -> bool:
+    """Whether features and target entered the problem as the numbers in the file."""
+    columns = [f for f in encoding.features if f.kind == "number"]
+    target = encoding.target
+    return (target.mean, target.scale) == (0.0, 1.0) and all(
+        (column.mean, column.scale) == (0.0, 1.0) for column in columns
+    )

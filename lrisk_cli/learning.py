@@ -1,0 +1,211 @@
+"""Learn from raw rows what an encoding needs: task, classes, means, scales, categories, fills."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lrisk_cli.cells import Floats, Texts, shortest_text
+from lrisk_cli.encoding import Feature, Target
+from lrisk_cli.errors import DataError
+from lrisk_cli.gathering import RawRows, block_rows
+from lrisk_cli.names import Missing, Task
+from lrisk_cli.tables import Column
+
+MOST_CLASSES = 1000
+
+Notes = tuple[str, ...]
+
+
+def decide_task(place: str, name: str, target: Floats | Texts, task: Task) -> tuple[Task, Notes]:
+    """The task, and why when it was left to us. Text and two-valued numbers are classes."""
+    if isinstance(target, Texts):
+        if task is Task.REGRESSION:
+            raise DataError(
+                f"{place}: holds text ({target.values[target.codes[0]]!r}), and regression needs numbers; "
+                f"pass --task classification or --dtype {name}=number"
+            )
+        why = (f"task: classification, because '{name}' holds text",)
+        return Task.CLASSIFICATION, why if task is Task.AUTO else ()
+    if task is not Task.AUTO:
+        return task, ()
+    distinct = _few_distinct(target, MOST_CLASSES)
+    if distinct is None:
+        return Task.REGRESSION, (f"task: regression, because '{name}' holds numbers",)
+    if len(distinct) == 2:
+        pair = " and ".join(shortest_text(distinct))
+        return Task.CLASSIFICATION, (
+            f"task: classification, because '{name}' holds two values ({pair}); "
+            "pass --task regression to treat them as numbers",
+        )
+    return Task.REGRESSION, (
+        f"task: regression, because '{name}' holds numbers ({len(distinct)} distinct); "
+        "pass --task classification to treat them as classes",
+    )
+
+
+def find_classes(place: str, target: Floats | Texts) -> tuple[str, ...]:
+    """The distinct values of a target: numbers in their order, texts in theirs."""
+    if isinstance(target, Texts):
+        present = np.unique(target.codes)
+        classes = sorted(target.values[code] for code in present)
+    else:
+        classes = shortest_text(np.unique(target))
+    if len(classes) < 2:
+        raise DataError(f"{place}: one class only ({classes[0]!r}); classification needs two")
+    if len(classes) > MOST_CLASSES:
+        raise DataError(
+            f"{place}: {len(classes)} classes, more than {MOST_CLASSES}; choose another target, "
+            "or pass --task regression if it holds numbers"
+        )
+    return tuple(classes)
+
+
+def learn_target(
+    place: str, name: str, target: Floats | Texts, classes: tuple[str, ...], scaled: bool
+) -> Target:
+    """The target as the rows to learn from show it; refused when it has nothing to teach."""
+    if classes:
+        learned = Target(name, "class", classes=classes)
+        seen = np.unique(learned.encode(target))
+        if len(seen) < 2:
+            raise DataError(
+                f"{place}: one class only ({classes[seen[0]]!r}) among the rows to learn from; "
+                "hold out fewer rows"
+            )
+        return learned
+    assert not isinstance(target, Texts)  # noqa: S101
+    mean, scale = learn_scales(target[:, np.newaxis])
+    if scale[0] == 0.0:
+        raise DataError(
+            f"{place}: is constant ({target[0]:g}), nothing to learn; choose another target"
+        )
+    _refuse_overflow(place, mean[0], scale[0])
+    return (
+        Target(name, "number", float(mean[0]), float(scale[0]))
+        if scaled
+        else Target(name, "number")
+    )
+
+
+def learn_features(
+    label: str,
+    columns: Sequence[Column],
+    raw: RawRows,
+    missing: Missing,
+    max_categories: int,
+    scaled: bool,
+) -> tuple[tuple[Feature, ...], Notes]:
+    """Each feature as the rows to learn from show it, and what is odd about them."""
+    impute = missing is Missing.IMPUTE
+    numeric = [column.name for column in columns if column.kind == "number"]
+    fills = _learn_medians(label, numeric, raw.numbers) if impute else None
+    means, scales = learn_scales(raw.numbers, fills)
+    texts = iter(raw.texts)
+    features: list[Feature] = []
+    notes: list[str] = []
+    for column in columns:
+        if column.kind == "text":
+            feature, note = _learn_categories(
+                label, column.name, next(texts), impute, max_categories
+            )
+            features.append(feature)
+            notes += note
+            continue
+        at = len(features) - sum(feature.kind == "category" for feature in features)
+        mean, scale = float(means[at]), float(scales[at])
+        fill = None if fills is None else float(fills[at])
+        _refuse_overflow(f"{label}, column '{column.name}'", mean, scale)
+        if scale == 0.0:
+            notes.append(f"column '{column.name}' is constant ({mean:g}) and teaches nothing")
+        if scaled:
+            features.append(Feature(column.name, "number", mean, scale or 1.0, fill=fill))
+        else:
+            features.append(Feature(column.name, "number", fill=fill))
+    return tuple(features), tuple(notes)
+
+
+def learn_scales(numbers: Floats, fills: Floats | None = None) -> tuple[Floats, Floats]:
+    """Mean and population deviation of each column, summed in fixed chunks of rows.
+
+    A constant column has exactly its value as mean and exactly zero deviation. fills: what stands
+    in for NaN. numbers: (n, p).
+    """
+    first = _filled(numbers[:1], fills)[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = first + _sum_chunks(numbers, fills, first, 1) / len(numbers)
+        scales = np.sqrt(_sum_chunks(numbers, fills, means, 2) / len(numbers))
+    return means, scales
+
+
+def _sum_chunks(numbers: Floats, fills: Floats | None, origin: Floats, power: int) -> Floats:
+    """Sum over rows of (number - origin) ** power."""
+    total = np.zeros(numbers.shape[1])
+    step = block_rows(numbers.shape[1])
+    for start in range(0, len(numbers), step):
+        block = _filled(numbers[start : start + step], fills) - origin
+        if power == 2:
+            block *= block
+        total += block.sum(axis=0)
+    return total
+
+
+def _filled(numbers: Floats, fills: Floats | None) -> Floats:
+    return numbers if fills is None else np.where(np.isnan(numbers), fills, numbers)
+
+
+def _learn_medians(label: str, names: Sequence[str], numbers: Floats) -> Floats:
+    fills = np.empty(len(names))
+    for position, name in enumerate(names):
+        known = numbers[:, position]
+        known = known[~np.isnan(known)]
+        if len(known) == 0:
+            raise _always_missing(label, name)
+        fills[position] = np.median(known)
+    return fills
+
+
+def _learn_categories(
+    label: str, name: str, texts: Texts, impute: bool, max_categories: int
+) -> tuple[Feature, list[str]]:
+    """The most frequent categories, in the order of their text."""
+    counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.values))
+    seen = np.flatnonzero(counts)
+    if len(seen) == 0:
+        raise _always_missing(label, name)
+    ranked = sorted(seen, key=lambda code: (-counts[code], texts.values[code]))
+    kept = ranked[:max_categories]
+    categories = tuple(sorted(texts.values[code] for code in kept))
+    fill = texts.values[ranked[0]] if impute else None
+    other = len(kept) < len(ranked)
+    feature = Feature(name, "category", categories=categories, other=other, fill=fill)
+    if other:
+        share = 1.0 - counts[kept].sum() / counts.sum()
+        return feature, [
+            f"column '{name}' has {len(ranked)} categories; the {len(kept)} most frequent keep a "
+            f"column each, the rest ({share:.1%} of the rows) share one"
+        ]
+    if len(ranked) == 1:
+        return feature, [f"column '{name}' is constant ({categories[0]!r}) and teaches nothing"]
+    return feature, []
+
+
+def _few_distinct(numbers: Floats, most: int) -> Floats | None:
+    """The distinct numbers, or None when there are more than `most` of them."""
+    distinct = numbers[:0]
+    step = block_rows(1)
+    for start in range(0, len(numbers), step):
+        distinct = np.union1d(distinct, numbers[start : start + step])
+        if len(distinct) > most:
+            return None
+    return distinct
+
+
+def _refuse_overflow(place: str, mean: float, scale: float) -> None:
+    if not np.isfinite(mean) or not np.isfinite(scale):
+        raise DataError(f"{place}: numbers too large to add up; rescale the column")
+
+
+def _always_missing(label: str, name: str) -> DataError:
+    return DataError(
+        f"{label}, column '{name}': missing in every row to learn from; pass --exclude {name}"
+    )

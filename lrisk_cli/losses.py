@@ -1,0 +1,150 @@
+"""Per-row losses of a linear predictor: values, slopes and curvatures from margins.
+
+Letters: n rows, k outputs, Z (n, k) margins, y targets, P (n, classes) probabilities.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.kernels import core
+
+Array = NDArray[np.float64]
+Targets = NDArray[np.float64] | NDArray[np.int32]
+
+
+class Loss(Protocol):
+    """One loss per row.
+
+    `smoothness` bounds the second derivative in the margins; `code` is the number by which the
+    minibatch kernels know the loss.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def code(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def smoothness(self) -> float: ...
+
+    def targets(self, y: Targets) -> Targets:
+        """The targets in the type that the kernels of this loss read."""
+
+    def values(self, Z: Array, y: Targets) -> Array:
+        """Loss of each row. (n,)."""
+
+    def slopes(self, Z: Array, y: Targets) -> Array:
+        """Derivative of each row's loss in its margins. (n, k)."""
+
+    def probabilities(self, Z: Array) -> Array | None:
+        """Probability of each class. (n, classes); None for regression."""
+
+    def curvature(self, Z: Array, a: int, b: int) -> Array:
+        """Second derivative of each row's loss in its margins a and b. (n,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SquaredLoss:
+    """(y - z)^2 / 2."""
+
+    name: str = "squared"
+    code: int = 0
+    n_outputs: int = 1
+    smoothness: float = 1.0
+
+    def targets(self, y: Targets) -> Targets:
+        return np.ascontiguousarray(y, dtype=np.float64)
+
+    def values(self, Z: Array, y: Targets) -> Array:
+        out = np.empty(len(Z))
+        core.squared_losses(Z[:, 0], y, out)
+        return out
+
+    def slopes(self, Z: Array, y: Targets) -> Array:
+        out = np.empty_like(Z)
+        core.squared_slopes(Z[:, 0], y, out[:, 0])
+        return out
+
+    def probabilities(self, Z: Array) -> None:
+        return None
+
+    def curvature(self, Z: Array, a: int, b: int) -> Array:
+        return np.ones(len(Z))
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryLoss:
+    """log(1 + e^z) - y z for classes 0 and 1: one margin, the log-odds of class 1."""
+
+    name: str = "logistic"
+    code: int = 1
+    n_outputs: int = 1
+    smoothness: float = 0.25
+
+    def targets(self, y: Targets) -> Targets:
+        return np.ascontiguousarray(y, dtype=np.float64)
+
+    def values(self, Z: Array, y: Targets) -> Array:
+        out = np.empty(len(Z))
+        core.binary_losses(Z[:, 0], y, out)
+        return out
+
+    def slopes(self, Z: Array, y: Targets) -> Array:
+        out = np.empty_like(Z)
+        core.binary_slopes(Z[:, 0], y, out[:, 0])
+        return out
+
+    def probabilities(self, Z: Array) -> Array:
+        # Each class from its own margin: 1 - p would lose the small ones.
+        none = np.zeros(len(Z))
+        out = np.empty((2, len(Z)))
+        core.binary_slopes(-Z[:, 0], none, out[0])
+        core.binary_slopes(Z[:, 0], none, out[1])
+        return np.ascontiguousarray(out.T)
+
+    def curvature(self, Z: Array, a: int, b: int) -> Array:
+        P = self.probabilities(Z)
+        return P[:, 0] * P[:, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class MultinomialLoss:
+    """-log softmax(z)_y: one margin for each class."""
+
+    n_outputs: int
+    name: str = "logistic"
+    code: int = 2
+    smoothness: float = 0.5
+
+    def targets(self, y: Targets) -> Targets:
+        return np.ascontiguousarray(y, dtype=np.int32)
+
+    def values(self, Z: Array, y: Targets) -> Array:
+        out = np.empty(len(Z))
+        core.multinomial_losses(Z, y, out)
+        return out
+
+    def slopes(self, Z: Array, y: Targets) -> Array:
+        out = np.empty_like(Z)
+        core.multinomial_slopes(Z, y, out)
+        return out
+
+    def probabilities(self, Z: Array) -> Array:
+        out = np.empty_like(Z)
+        core.softmax_rows(Z, out)
+        return out
+
+    def curvature(self, Z: Array, a: int, b: int) -> Array:
+        P = self.probabilities(Z)
+        return P[:, a] * ((1.0 if a == b else 0.0) - P[:, b])
+
+
+def make_loss(name: str, n_classes: int = 0) -> Loss:
+    """`squared`, or `logistic` with one margin for two classes and n_classes for more."""
+    if name == "squared":
+        return SquaredLoss()
+    return BinaryLoss() if n_classes == 2 else MultinomialLoss(n_classes)

@@ -1,0 +1,200 @@
+"""Losses, targets and predictions, batch by batch, give named figures and their intervals."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.kernels import core
+from lrisk_cli.names import EVALUATED_RISKS, RISK_ALIASES, RISKS, Task
+from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.spectra import Spectrum, parse_risk
+
+Array = NDArray[np.float64]
+Values = Array | NDArray[np.int32]
+Figures = dict[str, float | None]
+Intervals = dict[str, tuple[float, float]]
+
+TASK_METRICS = {
+    Task.REGRESSION: ("rmse", "mae", "r2"),
+    Task.CLASSIFICATION: ("accuracy", "log_loss"),
+}
+ROW_METRICS = ("n_rows", "missing_fraction", "unseen_fraction", "gap")
+CONFIDENCE = 0.95
+_CHUNK = 65_536
+
+
+class Tally:
+    """Collects scored rows; what it answers does not depend on how they were batched.
+
+    Holds the losses (8 bytes a row) and running sums of the rest.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._losses = np.empty(0)
+        self._n = 0
+        self._n_correct = 0
+        self._spread = _Spread()
+
+    def add(self, losses: Array, targets: Values, predictions: Values) -> None:
+        """Take one batch: numbers for regression, class codes for classification. All (n,)."""
+        stop = self._n + len(losses)
+        if stop > len(self._losses):
+            # A plain resize: the buffer is not shared, and refcheck would count debuggers.
+            self._losses.resize(max(stop, self._n + self._n // 2), refcheck=False)
+        self._losses[self._n : stop] = losses
+        self._n = stop
+        if self.task is Task.CLASSIFICATION:
+            self._n_correct += int(np.count_nonzero(targets == predictions))
+        else:
+            self._spread.add(targets)
+
+    @property
+    def losses(self) -> Array:
+        """The losses so far, in reading order. (n,)."""
+        return self._losses[: self._n]
+
+    def figures(self, ascending: Array) -> Figures:
+        """rmse, mae and r2, or accuracy and log_loss, of the rows taken, given sorted losses."""
+        if self.task is Task.CLASSIFICATION:
+            return {
+                "accuracy": self._n_correct / self._n,
+                "log_loss": spectral_risk(ascending, Spectrum("mean")),
+            }
+        squares = 2.0 * spectral_risk(ascending, Spectrum("mean"))
+        around_mean = self._spread.mean_square()
+        return {
+            "rmse": sqrt(squares),
+            "mae": _mean_absolute_error(ascending),
+            "r2": 1.0 - squares / around_mean if around_mean > 0.0 else None,
+        }
+
+
+class _Spread:
+    """Mean square deviation of a stream of numbers, summed in chunks of fixed length."""
+
+    def __init__(self) -> None:
+        self._buffer = np.empty(_CHUNK)
+        self._filled = 0
+        self._n, self._mean, self._squares = 0, 0.0, 0.0
+
+    def add(self, values: Values) -> None:
+        taken = 0
+        while taken < len(values):
+            part = values[taken : taken + _CHUNK - self._filled]
+            self._buffer[self._filled : self._filled + len(part)] = part
+            self._filled += len(part)
+            taken += len(part)
+            if self._filled == _CHUNK:
+                self._n, self._mean, self._squares = self._merged()
+                self._filled = 0
+
+    def mean_square(self) -> float:
+        n, _, squares = self._merged()
+        return squares / n
+
+    def _merged(self) -> tuple[int, float, float]:
+        """Count, mean and sum of squared deviations, with what waits in the buffer."""
+        if self._filled == 0:
+            return self._n, self._mean, self._squares
+        waiting = self._buffer[: self._filled]
+        mean = float(np.mean(waiting))
+        squares = float(np.sum((waiting - mean) ** 2))
+        n = self._n + self._filled
+        apart = mean - self._mean
+        squares += self._squares + apart * apart * self._n * self._filled / n
+        return n, self._mean + apart * self._filled / n, squares
+
+
+def _mean_absolute_error(losses: Array) -> float:
+    """Mean of |error| = sqrt(2 loss), in chunks."""
+    parts = [
+        float(np.sum(np.sqrt(2.0 * losses[i : i + _CHUNK]))) for i in range(0, len(losses), _CHUNK)
+    ]
+    return sum(parts) / len(losses)
+
+
+def sort_losses(losses: Array) -> Array:
+    """The losses in ascending order, in place; a loss that overflowed is an error."""
+    losses.sort()
+    if len(losses) == 0:
+        raise DataError("no rows are left to judge; every row read was dropped")
+    if not np.isfinite(losses[-1]):
+        raise DataError("a loss is too large for a number; look for extreme values in the data")
+    return losses
+
+
+def spectral_risk(ascending: Array, spectrum: Spectrum) -> float:
+    """Sorted losses dotted with the spectrum. ascending: (n,)."""
+    return float(core.compensated_dot(ascending, spectrum.weights(len(ascending))))
+
+
+def risk_figures(ascending: Array, spectra: Iterable[Spectrum]) -> Figures:
+    """The mean, each risk asked for, and the largest loss, by name."""
+    figures: Figures = {"mean": spectral_risk(ascending, Spectrum("mean"))}
+    for spectrum in spectra:
+        figures.setdefault(str(spectrum), spectral_risk(ascending, spectrum))
+    figures["max"] = float(ascending[-1])
+    return figures
+
+
+def bootstrap_intervals(
+    ascending: Array, spectra: Sequence[Spectrum], seed: int = 0, report: Report = silent
+) -> Intervals:
+    """Percentile intervals of each risk under resampling of the rows with replacement.
+
+    A resample is a count for each sorted loss, so nothing is sorted again: with c the running sum
+    of the counts and Q(c) the mass that sigma puts above place c, its risk is
+    l_1 + sum_i Q(c_i) (l_(i+1) - l_i).
+    """
+    n = len(ascending)
+    steps = np.diff(ascending)
+    above = [np.append(np.cumsum(s.weights(n)[::-1])[::-1], 0.0) for s in spectra]
+    n_resamples = _resamples(n)
+    risks = np.empty((len(spectra), n_resamples))
+    generator = np.random.Generator(np.random.PCG64(seed))
+    for b in range(n_resamples):
+        counts = np.bincount(generator.integers(0, n, n, dtype=np.int32), minlength=n)
+        places = np.cumsum(counts)[:-1]
+        for r, masses in enumerate(above):
+            risks[r, b] = ascending[0] + core.compensated_dot(masses[places], steps)
+        report(Progress("resampling", b + 1, n_resamples))
+    tails = [(1.0 - CONFIDENCE) / 2.0, (1.0 + CONFIDENCE) / 2.0]
+    ends = np.quantile(risks, tails, axis=1)
+    return {str(s): (float(low), float(high)) for s, low, high in zip(spectra, *ends, strict=True)}
+
+
+def _resamples(n_rows: int) -> int:
+    """A thousand for tables of up to a hundred thousand rows, fewer for longer ones."""
+    return int(min(1000, max(200, 100_000_000 // n_rows)))
+
+
+def parse_risks(texts: Sequence[str]) -> tuple[Spectrum, ...]:
+    """The risks asked for, each once; "max" is always reported and needs no spectrum."""
+    asked = texts or EVALUATED_RISKS
+    return tuple(dict.fromkeys(parse_risk(text) for text in asked if text.strip() != "max"))
+
+
+def is_risk(name: str) -> bool:
+    """Whether the name belongs to a spectral risk, whatever its parameter."""
+    return name.partition(":")[0] in {*RISKS, *RISK_ALIASES}
+
+
+def metric_name(text: str, task: Task) -> str:
+    """The spelling under which a metric is reported; a metric without a figure is refused."""
+    name = text.strip().lower()
+    known = [*TASK_METRICS[task], *ROW_METRICS, "max"]
+    if name in known:
+        return name
+    if is_risk(name):
+        return str(parse_risk(name))
+    for other, names in TASK_METRICS.items():
+        if name in names:
+            raise UsageError(f"{name} is a metric of {other}; this model is a {task}")
+    near = get_close_matches(name, [*known, *RISKS], n=1)
+    hint = f"did you mean {near[0]}?" if near else f"known: {', '.join([*known, *RISKS])}"
+    raise UsageError(f"unknown metric {text!r}; {hint}")

@@ -1,0 +1,253 @@
+"""A fitted model: it scores batches of rows, and is kept as plain JSON."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from msgspec.structs import asdict as fields
+from numpy.typing import NDArray
+
+from lrisk_cli import __version__
+from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Target
+from lrisk_cli.errors import LriskError, ModelError
+from lrisk_cli.kernels import core
+from lrisk_cli.losses import Loss, make_loss
+from lrisk_cli.modelfile import (
+    FORMAT,
+    FORMAT_VERSION,
+    EncodingEntry,
+    FeatureEntry,
+    FeatureMapEntry,
+    FitRecord,
+    ModelFile,
+    damaged,
+    decode_file,
+    encode_file,
+)
+from lrisk_cli.names import Task
+from lrisk_cli.spectra import Spectrum, parse_risk
+from lrisk_cli.tables import Batch, write_bytes
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """What a model says about the rows of a batch that it could use.
+
+    rows: numbers in reading order; kept: offsets in the batch. predictions and targets are in
+    units of the file, or class codes; targets and losses are None where no target was read.
+    """
+
+    rows: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    predictions: Array | Codes
+    probabilities: Array | None
+    targets: Array | Codes | None
+    losses: Array | None
+    encoded: EncodedBatch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """f(x) = phi(x) . W on encoded rows. coefficients: W (columns of X, outputs).
+
+    One output for regression and for two classes (the log-odds of the second), otherwise one for
+    each class.
+    """
+
+    encoding: Encoding
+    loss: Literal["squared", "logistic"]
+    risk: str
+    l2: float
+    coefficients: Array
+    fit: FitRecord
+
+    @property
+    def task(self) -> Task:
+        """Regression for a number, classification for classes."""
+        return Task.REGRESSION if self.target.kind == "number" else Task.CLASSIFICATION
+
+    @property
+    def target(self) -> Target:
+        """What is predicted."""
+        return self.encoding.target
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """The risk that was minimised."""
+        return parse_risk(self.risk)
+
+    @property
+    def row_loss(self) -> Loss:
+        """The loss of one row."""
+        return make_loss(self.loss, len(self.target.classes))
+
+    def margins(self, X: Array) -> Array:
+        """X W, each row by itself. X: (n, columns); (n, outputs)."""
+        Z = np.empty((len(X), self.coefficients.shape[1]))
+        core.scores(X, self.coefficients, Z)
+        return Z
+
+    def predict(self, Z: Array) -> Array | Codes:
+        """Numbers in units of the file, or the code of the likeliest class, from margins. (n,)."""
+        if self.task is Task.REGRESSION:
+            numbers: Array = self.target.mean + self.target.scale * Z[:, 0]
+            return numbers
+        if Z.shape[1] == 1:
+            return np.asarray(Z[:, 0] > 0.0, dtype=np.int32)
+        return np.asarray(np.argmax(Z, axis=1), dtype=np.int32)
+
+    def losses(self, Z: Array, targets: Array | Codes) -> Array:
+        """Loss of each row in units of the file. targets: as `predict` would put them. (n,)."""
+        loss = self.row_loss
+        if self.task is Task.REGRESSION:
+            Z = np.asarray(self.predict(Z), dtype=np.float64)[:, None]
+        return loss.values(Z, loss.targets(targets))
+
+    def score(self, batch: Batch) -> Scored:
+        """Predictions, and losses where the batch holds the target; each row by itself."""
+        encoded = self.encoding.encode(batch)
+        Z = self.margins(encoded.X)
+        targets: Any = encoded.y
+        if targets is not None and self.task is Task.REGRESSION:
+            # The numbers as read: undoing the standardisation would round them.
+            targets = np.asarray(batch.columns[self.target.name])[encoded.kept]
+        return Scored(
+            rows=batch.first_row + encoded.kept,
+            kept=encoded.kept,
+            predictions=self.predict(Z),
+            probabilities=self.row_loss.probabilities(Z),
+            targets=targets,
+            losses=None if targets is None else self.losses(Z, targets),
+            encoded=encoded,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OriginalUnits:
+    """A model on the columns of the file. coefficients: (columns, outputs), intercepts: (outputs,).
+
+    effects: how far one deviation of a column (or a category) moves the prediction, on the
+    scale of the fit. (columns,).
+    """
+
+    columns: tuple[str, ...]
+    coefficients: Array
+    intercepts: Array
+    effects: Array
+
+
+def original_units(model: Model) -> OriginalUnits:
+    """Undo the standardisation of features and target."""
+    encoding = model.encoding
+    scales, means = np.ones(encoding.n_columns), np.zeros(encoding.n_columns)
+    at = 0
+    for feature in encoding.features:
+        if feature.kind == "number":
+            scales[at], means[at] = feature.scale, feature.mean
+        at += feature.n_columns
+    W = model.coefficients * (model.target.scale / scales)[:, None]
+    intercepts = model.target.mean - np.sum(means[:at, None] * W[:at], axis=0)
+    if encoding.intercept:
+        intercepts = intercepts + W[at]
+    effects = np.abs(model.coefficients[:at]).max(axis=1)
+    return OriginalUnits(encoding.column_names[:at], W[:at], intercepts, effects)
+
+
+def save_model(path: str | Path, model: Model) -> None:
+    """Write the model, whole or not at all; the same model gives the same bytes."""
+    write_bytes(path, encode_model(model))
+
+
+def encode_model(model: Model) -> bytes:
+    """The model as indented JSON; every float reads back as the same float."""
+    encoding, target = model.encoding, model.target
+    W = model.coefficients
+    entry = EncodingEntry(
+        features=tuple(FeatureEntry(**asdict(feature)) for feature in encoding.features),
+        intercept=encoding.intercept,
+        target_mean=target.mean,
+        target_scale=target.scale,
+        missing=encoding.missing,
+        unseen=encoding.unseen,
+    )
+    file = ModelFile(
+        format=FORMAT,
+        format_version=FORMAT_VERSION,
+        lrisk_version=__version__,
+        kind="linear",
+        task="regression" if model.task is Task.REGRESSION else "classification",
+        target=target.name,
+        classes=target.classes,
+        encoding=entry,
+        feature_map=FeatureMapEntry(kernel="linear"),
+        coefficients=(W[:, 0] if W.shape[1] == 1 else W).tolist(),
+        loss=model.loss,
+        risk=model.risk,
+        l2=model.l2,
+        fit=model.fit,
+    )
+    return encode_file(file)
+
+
+def load_model(path: str | Path) -> Model:
+    """Read a model file; ModelError when it is not one, is damaged, or is newer than this lrisk."""
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such model file; check the path") from None
+    except OSError as error:
+        raise ModelError(f"{path}: the model cannot be read ({error.strerror})") from None
+    file = decode_file(data, str(path))
+    try:
+        return _build(file)
+    except (LriskError, ValueError) as error:
+        raise damaged(str(path), error) from None
+
+
+def _build(file: ModelFile) -> Model:
+    """The model of a file whose types are right; ValueError where its parts disagree."""
+    parse_risk(file.risk)
+    coded = file.encoding
+    features = tuple(Feature(**fields(entry)) for entry in coded.features)
+    kind: Literal["number", "class"] = "number" if file.task == "regression" else "class"
+    target = Target(file.target, kind, coded.target_mean, coded.target_scale, file.classes)
+    encoding = Encoding(features, coded.intercept, target, coded.missing, coded.unseen)
+    _check_encoding(encoding)
+    if (file.loss == "squared") != (kind == "number"):
+        raise ValueError(f"the {file.loss} loss does not fit {file.task}")
+    n_outputs = make_loss(file.loss, len(target.classes)).n_outputs
+    W = _matrix(file.coefficients, encoding.n_columns, n_outputs)
+    return Model(encoding, file.loss, file.risk, file.l2, W, file.fit)
+
+
+def _check_encoding(encoding: Encoding) -> None:
+    names = [encoding.target.name, *encoding.feature_names]
+    if len(set(names)) < len(names):
+        raise ValueError("a column is named twice")
+    n_classes = len(encoding.target.classes)
+    if n_classes != len(set(encoding.target.classes)):
+        raise ValueError("a class is named twice")
+    if (encoding.target.kind == "class") != (n_classes >= 2):
+        raise ValueError(f"{n_classes} classes do not fit the task")
+    for feature in encoding.features:
+        if len(set(feature.categories)) < len(feature.categories):
+            raise ValueError(f"feature '{feature.name}' names a category twice")
+        if (feature.kind == "category") != (feature.n_columns > 0 and bool(feature.categories)):
+            raise ValueError(f"feature '{feature.name}': its kind and its categories disagree")
+        if feature.fill is not None and isinstance(feature.fill, str) != (
+            feature.kind == "category"
+        ):
+            raise ValueError(f"feature '{feature.name}': its kind and its fill disagree")
+
+
+def _matrix(rows: list[float | list[float]], n_columns: int, n_outputs: int) -> Array:
+    """The coefficients as an array of the shape that the encoding asks for."""
+    width = None if n_outputs == 1 else n_outputs
+    widths = {len(row) if isinstance(row, list) else None for row in rows}
+    if len(rows) != n_columns or widths != {width}:
+        raise ValueError(f"the coefficients do not fit {n_columns} columns and {n_outputs} outputs")
+    return np.array(rows, dtype=np.float64).reshape(n_columns, n_outputs)

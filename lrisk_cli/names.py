@@ -1,0 +1,81 @@
+"""The words of the command line: risks, losses, solvers and choices, readable without numpy."""
+
+from enum import StrEnum
+
+RISKS: dict[str, str] = {
+    "mean": "the plain average",
+    "superquantile": "Q in [0, 1): mean of the worst 1-Q of the losses; 0 is the mean",
+    "extremile": "R >= 1: expected worst of R draws; 1 is the mean",
+    "esrm": "RHO > 0: exponential weights; near 0 the mean, large the worst row",
+    "subquantile": "P in (0, 1]: mean of the best P of the losses; 1 is the mean",
+    "lower-extremile": "R >= 1: expected best of R draws; 1 is the mean",
+}
+RISK_ALIASES = {"cvar": "superquantile"}
+DEFAULT_RISK = "superquantile:0.9"
+EVALUATED_RISKS = (
+    "mean", "superquantile:0.5", "superquantile:0.9", "superquantile:0.99",
+    "extremile:2", "esrm:1",
+)  # fmt: skip
+
+
+class Task(StrEnum):
+    """What the target is; `auto` looks at it."""
+
+    AUTO = "auto"
+    REGRESSION = "regression"
+    CLASSIFICATION = "classification"
+
+
+class LossName(StrEnum):
+    """Per-row losses; `auto` follows the task."""
+
+    AUTO = "auto"
+    SQUARED = "squared"
+    LOGISTIC = "logistic"
+
+
+class SolverName(StrEnum):
+    """Methods that minimise the risk."""
+
+    LSVRG = "lsvrg"
+    SGD = "sgd"
+    SRDA = "srda"
+    SUBGRADIENT = "subgradient"
+
+
+class SmoothingName(StrEnum):
+    """How the sort is smoothed, if at all."""
+
+    NONE = "none"
+    L2 = "l2"
+    ENTROPY = "entropy"
+
+
+class Sampling(StrEnum):
+    """How LSVRG draws rows."""
+
+    UNIFORM = "uniform"
+    WEIGHTS = "weights"
+
+
+class Standardize(StrEnum):
+    """Which columns are centred and scaled before fitting."""
+
+    BOTH = "both"
+    FEATURES = "features"
+    NONE = "none"
+
+
+class Missing(StrEnum):
+    """What happens to rows with missing cells."""
+
+    ERROR = "error"
+    DROP = "drop"
+    IMPUTE = "impute"
+
+
+class Unseen(StrEnum):
+    """What happens to categories that the fit did not see."""
+
+    ERROR = "error"
+    OTHER = "other"

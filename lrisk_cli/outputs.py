@@ -1,0 +1,146 @@
+"""Write result files: whole or not at all, and never over a file the user did not give up."""
+
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lrisk_cli.arrays import arrow_of, arrow_texts, true_flags
+from lrisk_cli.errors import UsageError
+
+TABLE_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+TABLE_SUFFIXES = (*TABLE_DELIMITERS, ".parquet")
+ROWS_AT_A_TIME = 65_536
+
+Column: TypeAlias = npt.NDArray[Any] | pa.Array
+
+
+def check_output(path: str | os.PathLike[str], *, force: bool, table: bool = False) -> None:
+    """UsageError before any work if the file exists, its folder cannot take it, or no format fits.
+
+    table: the file is a table, so its suffix must name a format that write_table knows.
+    """
+    target = Path(path)
+    folder = target.parent
+    if table and target.suffix.lower() not in TABLE_SUFFIXES:
+        raise UsageError(
+            f"{path}: unknown kind of table '{target.suffix}'; use {', '.join(TABLE_SUFFIXES)}"
+        )
+    if target.is_dir():
+        raise UsageError(f"{path}: is a folder; name a file in it")
+    if target.is_file() and not force:
+        raise UsageError(f"{path}: exists; pass --force to overwrite it")
+    if not folder.is_dir():
+        raise UsageError(f"{path}: the folder {folder} does not exist; create it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{path}: the folder {folder} is not writable; choose another")
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Put the bytes at `path`, whole or not at all."""
+    _replace(Path(path), lambda temporary: _write_pieces(temporary, iter((data,))))
+
+
+def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> None:
+    """A table as CSV, TSV or Parquet by suffix, whole or not at all; floats read back exactly.
+
+    NaN and null are empty fields in text and null in Parquet.
+    """
+    target = Path(path)
+    arrays = {name: _as_arrow(values) for name, values in columns.items()}
+    table = pa.table(arrays)
+    delimiter = TABLE_DELIMITERS.get(target.suffix.lower())
+    if delimiter is None:
+        _replace(target, lambda temporary: pq.write_table(table, temporary))
+    else:
+        _replace(target, lambda temporary: _write_pieces(temporary, _text_of(table, delimiter)))
+
+
+def _replace(target: Path, write: Callable[[str], object]) -> None:
+    """Let `write` fill a temporary file beside the target, then give it the target's name.
+
+    A link is followed; a device or pipe is written to as it is.
+    """
+    target = Path(os.path.realpath(target))
+    try:
+        if target.exists() and not target.is_file():
+            write(str(target))
+            return
+        temporary = _create_beside(target)
+        try:
+            write(temporary)
+            _flush(temporary)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        _flush(str(target.parent))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(f"{target}: cannot be written ({reason}); choose another place") from error
+
+
+def _create_beside(target: Path) -> str:
+    """An empty file with the permissions that the target has, or would get."""
+    temporary = str(target.parent / f".lrisk-{secrets.token_hex(8)}")
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    if target.exists():
+        os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+    return temporary
+
+
+def _flush(path: str) -> None:
+    """Have the system put a file or folder on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_pieces(path: str, pieces: Iterator[bytes]) -> None:
+    with open(path, "wb") as file:
+        file.writelines(pieces)
+
+
+def _as_arrow(values: Column) -> pa.Array:
+    """NaN becomes null."""
+    if isinstance(values, np.ndarray):
+        return arrow_texts(values.tolist()) if values.dtype.kind in "UO" else arrow_of(values)
+    return values
+
+
+def _text_of(table: pa.Table, delimiter: str) -> Iterator[bytes]:
+    """The table as delimited text, quoting only the fields that need it."""
+    between = arrow_texts([delimiter])[0]
+    header = _quote(arrow_texts(table.column_names), delimiter).to_pylist()
+    yield (delimiter.join(header) + "\n").encode()
+    for start in range(0, len(table), ROWS_AT_A_TIME):
+        part = table.slice(start, ROWS_AT_A_TIME).combine_chunks()
+        fields = [_quote(_spell(column.chunk(0)), delimiter) for column in part.columns]
+        lines = pc.binary_join_element_wise(*fields, between, null_handling="replace")
+        yield ("\n".join(lines.to_pylist()) + "\n").encode()
+
+
+def _spell(column: pa.Array) -> pa.Array:
+    """The fields of a column, not yet quoted."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
+
+
+def _quote(fields: pa.Array, delimiter: str) -> pa.Array:
+    special = pc.match_substring_regex(fields, rf'["\r\n{delimiter}]')
+    if not true_flags(special).any():
+        return fields
+    doubled = pc.replace_substring(fields, '"', '""')
+    mark, nothing = arrow_texts(['"', ""])
+    return pc.if_else(special, pc.binary_join_element_wise(mark, doubled, mark, nothing), fields)

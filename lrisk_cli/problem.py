@@ -1,0 +1,147 @@
+"""What is minimised: F(W) = sum_i sigma_i l_(i)(W) + mu/2 ||W||^2, its values and derivatives.
+
+Letters: X (n, d) features, W (d, k) weights, Z = X W (n, k) margins, l (n,) losses,
+lam (n,) row weights, mu the penalty.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.kernels import core
+from lrisk_cli.losses import Loss, Targets
+from lrisk_cli.risk import Smoothing, Weigher
+from lrisk_cli.spectra import Spectrum
+
+Array = NDArray[np.float64]
+
+# Rows of X that a Gram matrix takes in at a time: the sums do not depend on anything else.
+GRAM_CHUNK = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Everything that one pass over the rows tells about W.
+
+    objective is F(W); smoothed is F with the smoothed risk in place of the risk.
+    """
+
+    W: Array
+    margins: Array
+    losses: Array
+    lam: Array
+    objective: float
+    smoothed: float
+    rank_changes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Minimise the spectral risk of the losses of X W against y, plus mu/2 ||W||^2."""
+
+    X: Array
+    y: Targets
+    loss: Loss
+    spectrum: Spectrum
+    sigma: Array
+    mu: float
+    smoothing: Smoothing | None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.X)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of W."""
+        return self.X.shape[1], self.loss.n_outputs
+
+    def weigher(self) -> Weigher:
+        """A fresh weigher for this problem's rows."""
+        return Weigher(self.spectrum, self.sigma, self.smoothing)
+
+    def margins(self, W: Array) -> Array:
+        """Z = X W. (n, k)."""
+        Z = np.empty((self.n_rows, self.loss.n_outputs))
+        core.scores(self.X, W, Z)
+        return Z
+
+    def penalty(self, W: Array) -> float:
+        """mu/2 ||W||^2."""
+        return 0.5 * self.mu * float(np.sum(W * W))
+
+    def at(self, W: Array, weigher: Weigher) -> Point:
+        """Evaluate W: one pass over the rows."""
+        Z = self.margins(W)
+        losses = self.loss.values(Z, self.y)
+        if not np.isfinite(losses).all():
+            lam = np.full(self.n_rows, 1.0 / self.n_rows)
+            return Point(W, Z, losses, lam, np.inf, np.inf, None)
+        weighed = weigher.weigh(losses)
+        penalty = self.penalty(W)
+        return Point(
+            W, Z, losses, weighed.lam, weighed.value + penalty, weighed.smoothed + penalty,
+            weighed.rank_changes,
+        )  # fmt: skip
+
+    def gradient(self, W: Array, Z: Array, lam: Array) -> Array:
+        """sum_i lam_i grad l_i(W) + mu W. (d, k)."""
+        coefs = self.loss.slopes(Z, self.y)
+        coefs *= lam[:, None]
+        return self.combine(coefs) + self.mu * W
+
+    def combine(self, coefs: Array) -> Array:
+        """X' coefs. (d, k)."""
+        total = np.empty(self.shape)
+        core.weighted_rows(self.X, coefs, total, np.empty(self.shape))
+        return total
+
+    def weighted_value(self, W: Array, Z: Array, lam: Array) -> float:
+        """sum_i lam_i l_i(W) + mu/2 ||W||^2."""
+        losses = self.loss.values(Z, self.y)
+        return float(core.compensated_dot(lam, losses)) + self.penalty(W)
+
+    def gram(self, weights: Array) -> Array:
+        """X' diag(weights) X, rows without weight left out. (d, d)."""
+        d = self.X.shape[1]
+        total = np.zeros((d, d))
+        for start in range(0, self.n_rows, GRAM_CHUNK):
+            chunk = slice(start, start + GRAM_CHUNK)
+            roots = np.sqrt(weights[chunk])
+            kept = roots > 0.0
+            if kept.any():
+                rows = self.X[chunk][kept] * roots[kept, None]
+                total += rows.T @ rows
+        return total
+
+    def hessian(self, Z: Array, lam: Array) -> Array:
+        """Second derivative of the lam-weighted problem, W read row by row. (d k, d k)."""
+        d, k = self.shape
+        H = np.empty((d, k, d, k))
+        for a in range(k):
+            for b in range(a + 1):
+                H[:, a, :, b] = self._signed_gram(lam * self.loss.curvature(Z, a, b))
+                H[:, b, :, a] = H[:, a, :, b]
+        square = H.reshape(d * k, d * k)
+        square[np.diag_indices(d * k)] += self.mu
+        return square
+
+    def _signed_gram(self, weights: Array) -> Array:
+        """The Gram matrix for weights of one sign."""
+        return self.gram(weights) if weights.sum() >= 0.0 else -self.gram(-weights)
+
+
+def make_problem(
+    X: Array,
+    y: Targets,
+    loss: Loss,
+    spectrum: Spectrum,
+    mu: float,
+    smoothing: Smoothing | None = None,
+) -> Problem:
+    """State the problem on rows X (n, d) with targets y (numbers, or class codes)."""
+    if spectrum.flat:
+        smoothing = None
+    sigma = spectrum.weights(len(X))
+    return Problem(X, loss.targets(y), loss, spectrum, sigma, mu, smoothing)

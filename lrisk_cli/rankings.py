@@ -1,0 +1,45 @@
+"""Losses and a spectrum give the losses file: every row with its loss, weight and rank."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.risk import rank_rows, row_weights
+from lrisk_cli.spectra import Spectrum
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The weight that a risk gives each row, and its rank: 1 is the largest loss. Both (n,)."""
+
+    weights: Array
+    ranks: NDArray[np.int64]
+
+
+def rank(losses: Array, spectrum: Spectrum) -> Ranking:
+    """Equal losses share their weight; of two equal losses the earlier row ranks first."""
+    return Ranking(row_weights(losses, spectrum), rank_rows(losses))
+
+
+def losses_columns(
+    named: dict[str, Any], targets: Any, losses: Array, spectrum: Spectrum
+) -> dict[str, Any]:
+    """The columns of the losses file, rows in reading order.
+
+    They are row, id (where there is one), target, prediction, loss, weight and rank; `named` holds
+    the row, id and prediction.
+    """
+    ranking = rank(losses, spectrum)
+    first: dict[str, Any] = {name: named[name] for name in ("row", "id") if name in named}
+    return {
+        **first,
+        "target": targets,
+        "prediction": named["prediction"],
+        "loss": losses,
+        "weight": ranking.weights,
+        "rank": ranking.ranks,
+    }

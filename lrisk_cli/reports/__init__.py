@@ -1,0 +1,1 @@
+"""Results for people (terminal), for programs (JSON documents), and progress in between."""

@@ -1,0 +1,128 @@
+"""The JSON documents that --json prints: plain keys, no NaN, numbers that round-trip."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lrisk_cli.gates import Verdict
+from lrisk_cli.gathering import RowCounts
+from lrisk_cli.metrics import Figures, Intervals
+from lrisk_cli.model import Model, original_units
+
+
+def print_document(document: Mapping[str, Any]) -> None:
+    """One JSON document on standard output."""
+    json.dump(document, sys.stdout, indent=2, allow_nan=False)
+    print()
+
+
+def rows_document(counts: RowCounts) -> dict[str, Any]:
+    """Rows read, used and dropped, and how many were dropped for which reason."""
+    dropped = sum(counts.dropped.values())
+    return {
+        "read": counts.read,
+        "used": counts.used,
+        "dropped": dropped,
+        "reasons": dict(counts.dropped),
+    }
+
+
+def fit_document(
+    path: str | None,
+    model: Model,
+    counts: RowCounts,
+    holdout: Figures | None,
+    timings: Mapping[str, float],
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """What `fit --json` prints. timings: seconds by name."""
+    return {
+        "command": "fit",
+        "model": path,
+        "task": str(model.task),
+        "risk": model.risk,
+        "loss": model.loss,
+        "l2": model.l2,
+        "fit": model.fit.as_dict(),
+        "holdout": holdout,
+        "rows": rows_document(counts),
+        "notes": list(notes),
+        "timings": dict(timings),
+    }
+
+
+def evaluation_document(
+    path: str,
+    counts: RowCounts,
+    figures: Figures,
+    intervals: Intervals | None,
+    verdicts: Sequence[Verdict],
+) -> dict[str, Any]:
+    """What `evaluate --json` prints; intervals only where they were asked for."""
+    document: dict[str, Any] = {
+        "command": "evaluate",
+        "model": path,
+        "rows": rows_document(counts),
+        "metrics": figures,
+    }
+    if intervals is not None:
+        document["intervals"] = {name: list(ends) for name, ends in intervals.items()}
+    document["gates"] = [
+        {
+            "gate": str(verdict.gate),
+            "metric": verdict.gate.metric,
+            "value": verdict.value,
+            "comparison": verdict.gate.comparison,
+            "threshold": verdict.gate.threshold,
+            "failed": verdict.failed,
+        }
+        for verdict in verdicts
+    ]
+    return document
+
+
+def model_document(path: str, model: Model) -> dict[str, Any]:
+    """What `show --json` prints: coefficients in units of the file, largest effect first."""
+    units = original_units(model)
+    order = largest_first(units.effects)
+    outputs = output_names(model)
+    return {
+        "command": "show",
+        "model": path,
+        "task": str(model.task),
+        "target": model.target.name,
+        "classes": list(model.target.classes),
+        "risk": model.risk,
+        "loss": model.loss,
+        "l2": model.l2,
+        "intercept": _by_output(outputs, units.intercepts),
+        "coefficients": [
+            {
+                "column": units.columns[j],
+                "effect": float(units.effects[j]),
+                "coefficient": _by_output(outputs, units.coefficients[j]),
+            }
+            for j in order
+        ],
+        "fit": model.fit.as_dict(),
+    }
+
+
+def _by_output(outputs: Sequence[str], values: Any) -> float | dict[str, float]:
+    """The number itself where there is one output, otherwise numbers by class."""
+    numbers: list[float] = values.tolist()
+    return numbers[0] if len(numbers) == 1 else dict(zip(outputs, numbers, strict=True))
+
+
+def output_names(model: Model) -> list[str]:
+    """What each output of the model is about: the target, or a class of it."""
+    classes = model.target.classes
+    return (
+        [model.target.name] if not classes else list(classes[1:] if len(classes) == 2 else classes)
+    )
+
+
+def largest_first(effects: Any) -> list[int]:
+    """Positions by falling effect; equal ones in their order."""
+    return sorted(range(len(effects)), key=lambda j: -float(effects[j]))

@@ -1,0 +1,185 @@
+"""Results for people: aligned text on standard output, remarks on standard error."""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from lrisk_cli.gates import Verdict
+from lrisk_cli.gathering import RowCounts
+from lrisk_cli.metrics import TASK_METRICS, Figures, Intervals
+from lrisk_cli.model import Model, original_units
+from lrisk_cli.names import Task
+from lrisk_cli.reports.documents import largest_first, output_names
+
+
+def print_fit(
+    model: Model,
+    counts: RowCounts,
+    figures: Mapping[str, Figures],
+    saved_to: str | None,
+    notes: Sequence[str] = (),
+) -> None:
+    """What a fit did and proved. figures: by the rows they are of, e.g. "training", "held out"."""
+    _print_pairs(
+        [
+            ("model", describe_model(model)),
+            ("rows", describe_rows(counts)),
+            *_certificate(model),
+        ]
+    )
+    print()
+    _print_figures(figures, model.task)
+    print()
+    print(
+        f"saved to {saved_to}" if saved_to else "nothing was saved; pass -o MODEL.json to keep it"
+    )
+    for note in notes:
+        say(note)
+
+
+def print_evaluation(
+    path: str,
+    model: Model,
+    counts: RowCounts,
+    figures: Figures,
+    intervals: Intervals | None,
+    verdicts: Sequence[Verdict],
+) -> None:
+    """The figures of a model on a table, and what the gates say."""
+    _print_pairs([("model", f"{path}: {describe_model(model)}"), ("rows", describe_rows(counts))])
+    print()
+    _print_figures({"value": figures}, model.task, intervals)
+    if verdicts:
+        print()
+        _print_rows([_gate_row(verdict) for verdict in verdicts], numbers=False)
+
+
+def print_model(path: str, model: Model) -> None:
+    """A model file: its risk, its certificate, its coefficients in units of the file."""
+    fit = model.fit
+    rows = describe_rows(RowCounts(fit.rows_read, fit.rows_used, fit.drop_reasons))
+    _print_pairs(
+        [("model", f"{path}: {describe_model(model)}"), ("rows", rows), *_certificate(model)]
+    )
+    print()
+    units = original_units(model)
+    outputs = output_names(model)
+    heads = [f"log-odds of {outputs[0]}"] if len(model.target.classes) == 2 else outputs
+    rows_shown = [["column", *heads, "effect"]]
+    rows_shown.append(["(intercept)", *map(number, units.intercepts), ""])
+    for j in largest_first(units.effects):
+        values = map(number, units.coefficients[j])
+        rows_shown.append([units.columns[j], *values, number(units.effects[j])])
+    _print_rows(rows_shown)
+    print()
+    print("Coefficients are per unit of the file; the effect is per deviation of the column.")
+
+
+def describe_model(model: Model) -> str:
+    """One line on what the model is."""
+    encoding = model.encoding
+    n_features = len(encoding.features)
+    features = f"{n_features} feature" + "s" * (n_features != 1)
+    if encoding.n_columns - encoding.intercept != n_features:
+        features += f" ({encoding.n_columns - encoding.intercept} columns)"
+    classes = len(model.target.classes)
+    what = "regression" if not classes else f"classification ({classes} classes)"
+    return (
+        f"{what} of {plain(model.target.name)} on {features}; {model.risk} of {model.loss} losses"
+    )
+
+
+def describe_rows(counts: RowCounts) -> str:
+    """Rows read, used, held out if any, and dropped with the reasons."""
+    n_dropped = sum(counts.dropped.values())
+    n_held_out = counts.read - counts.used - n_dropped
+    held_out = f", {n_held_out} held out" if n_held_out else ""
+    reasons = ", ".join(f"{n} {plain(reason)}" for reason, n in counts.dropped.items())
+    dropped = f"{n_dropped} dropped ({reasons})" if n_dropped else "none dropped"
+    return f"{counts.read} read, {counts.used} used{held_out}, {dropped}"
+
+
+def proof_sentence(model: Model) -> str:
+    """The certificate in words."""
+    gap = model.fit.gap
+    if gap is None:
+        return "not proved: this risk is not convex, so a better fit may exist"
+    percent = 100.0 * max(gap, 0.0)
+    # Two digits, spelled out unless there are too many zeros to count.
+    shown = f"{percent:.2g}" if percent < 1e-7 else f"{Decimal(f'{percent:.2g}'):f}"
+    return f"proved: no model of this form gains more than {shown} % beyond what this one gained"
+
+
+def say(remark: str) -> None:
+    """A remark on standard error."""
+    print(f"lrisk: {plain(remark)}", file=sys.stderr)
+
+
+def number(value: float) -> str:
+    """Six digits are enough to read."""
+    return f"{value:.6g}"
+
+
+def plain(text: str) -> str:
+    """Text from a file, safe on a terminal: control characters are spelled out."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _certificate(model: Model) -> list[tuple[str, str]]:
+    fit = model.fit
+    scale = " on the standardised scale" if fit.objective_scale == "standardised" else ""
+    pairs = [
+        ("solver", f"{fit.solver}, {fit.passes:g} passes: {fit.status}"),
+        ("objective", f"{fit.objective:.9g}{scale}"),
+    ]
+    if fit.lower_bound is not None and fit.gap is not None:
+        pairs.append(("lower bound", f"{fit.lower_bound:.9g}"))
+        pairs.append(("gap", f"{fit.gap:.3g}"))
+    return [*pairs, ("", proof_sentence(model))]
+
+
+def _print_figures(
+    figures: Mapping[str, Figures], task: Task, intervals: Intervals | None = None
+) -> None:
+    """One line for each figure, one column for each set of rows; risks before errors."""
+    names = list(next(iter(figures.values())))
+    errors = TASK_METRICS[task]
+    heads = ["risk of the loss", *figures, *(["95 % interval"] if intervals else [])]
+    rows = [heads]
+    for name in [n for n in names if n not in errors] + [n for n in names if n in errors]:
+        if name == errors[0]:
+            rows.append([])
+        values = [_figure(of_rows.get(name)) for of_rows in figures.values()]
+        ends = [_interval(intervals.get(name))] if intervals else []
+        rows.append([name, *values, *ends])
+    _print_rows(rows)
+
+
+def _figure(value: float | None) -> str:
+    return "not defined" if value is None else number(value)
+
+
+def _interval(ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f"{number(ends[0])} to {number(ends[1])}"
+
+
+def _gate_row(verdict: Verdict) -> list[str]:
+    word = "FAILED" if verdict.failed else "passed"
+    return [f"gate {verdict.gate}", word, f"{verdict.gate.metric} is {_figure(verdict.value)}"]
+
+
+def _print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
+    for name, text in pairs:
+        print(f"{name:<12} {text}".rstrip())
+
+
+def _print_rows(rows: Sequence[Sequence[str]], *, numbers: bool = True) -> None:
+    """Columns of text, flush left; but numbers, in all but the first, flush right."""
+    cells = [[plain(cell) for cell in row] for row in rows]
+    n_columns = max(map(len, cells))
+    widths = [max(len(row[k]) for row in cells if k < len(row)) for k in range(n_columns)]
+    for row in cells:
+        first = [cell.ljust(width) for cell, width in zip(row[:1], widths, strict=False)]
+        align = str.rjust if numbers else str.ljust
+        others = [align(cell, width) for cell, width in zip(row[1:], widths[1:], strict=False)]
+        print("  ".join([*first, *others]).rstrip())

@@ -1,0 +1,128 @@
+"""Losses and a spectrum give the risk and the weight of each row.
+
+Letters: l (n,) losses, sigma (n,) weights of the sorted losses, lam (n,) weights of the rows,
+nu the amount of smoothing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.kernels import core
+from lrisk_cli.names import SmoothingName
+from lrisk_cli.spectra import Spectrum
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothing:
+    """h_nu(l) = max over lam in P(sigma) of lam.l - nu Omega(lam).
+
+    Omega is ||lam - 1/n||^2 / 2 for `l2` and sum lam log(n lam) for `entropy`.
+    """
+
+    name: SmoothingName
+    nu: float
+
+    def penalty(self, lam: Array) -> float:
+        """nu Omega(lam)."""
+        n = len(lam)
+        if self.name is SmoothingName.L2:
+            return 0.5 * self.nu * float(np.sum((lam - 1.0 / n) ** 2))
+        positive = lam[lam > 0.0]
+        return self.nu * float(np.sum(positive * np.log(n * positive)))
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What the losses of all rows amount to.
+
+    value: the risk; smoothed: h_nu (the risk itself without smoothing); lam: the weights that
+    attain the latter; rank_changes: rows whose rank differs from the last time, if it was sorted.
+    """
+
+    value: float
+    smoothed: float
+    lam: Array
+    rank_changes: int | None
+
+
+class Weigher:
+    """Weighs the losses of n rows by one spectrum, again and again.
+
+    It remembers the last order, because losses that change little are quick to sort again. What
+    it answers does not depend on what it remembers, apart from `rank_changes`.
+    """
+
+    def __init__(
+        self, spectrum: Spectrum, sigma: Array, smoothing: Smoothing | None = None
+    ) -> None:
+        n_rows = len(sigma)
+        self.spectrum = spectrum
+        self.sigma = sigma
+        self.smoothing = smoothing
+        self._n = n_rows
+        self._order = np.arange(n_rows, dtype=np.int32)
+        self._sorted = False
+        self._work = (np.empty(n_rows, dtype=np.uint64), np.empty(n_rows, dtype=np.uint64))
+
+    def weigh(self, losses: Array) -> Weighed:
+        """Risk and row weights; equal losses get equal weights."""
+        if self.spectrum.flat:
+            value = core.compensated_dot(self.sigma, losses)
+            return Weighed(value, value, self.sigma, None)
+        changes = self._sort(losses)
+        ascending = losses[self._order]
+        value = core.compensated_dot(self.sigma, ascending)
+        lam = np.empty(self._n)
+        if self.smoothing is None:
+            core.sorted_weights(losses, self._order, self.sigma, lam)
+            return Weighed(value, value, lam, changes)
+        self._smooth(losses, ascending, self.smoothing, lam)
+        smoothed = core.compensated_dot(lam, losses) - self.smoothing.penalty(lam)
+        return Weighed(value, smoothed, lam, changes)
+
+    def _sort(self, losses: Array) -> int | None:
+        """Bring the order up to date; how many places of it changed, if there was one before."""
+        last = self._order.copy() if self._sorted else None
+        core.sort_rows(losses, self._order, *self._work)
+        self._sorted = True
+        return None if last is None else int(core.count_rank_changes(last, self._order))
+
+    def _smooth(self, losses: Array, ascending: Array, smoothing: Smoothing, lam: Array) -> None:
+        """Fill lam with the argmax of h_nu."""
+        scratch = np.empty(self._n)
+        cap = self.spectrum.cap(self._n)
+        if smoothing.name is SmoothingName.L2 and cap is not None:
+            # The weights that a superquantile allows are a capped simplex: no order is needed.
+            core.capped_simplex(losses / smoothing.nu, cap, lam, scratch)
+            return
+        starts = np.empty(self._n + 1, dtype=np.int32)
+        weights = np.empty(self._n)
+        if smoothing.name is SmoothingName.L2:
+            core.pav_l2(ascending, self.sigma, smoothing.nu, weights, starts)
+        else:
+            core.pav_entropy(ascending, self.sigma, smoothing.nu, weights, starts, scratch)
+        lam[self._order] = weights
+
+
+def spectral_risk(losses: Array, spectrum: Spectrum) -> float:
+    """sum_i sigma_i l_(i). losses: (n,)."""
+    return Weigher(spectrum, spectrum.weights(len(losses))).weigh(losses).value
+
+
+def row_weights(losses: Array, spectrum: Spectrum) -> Array:
+    """The weight that the risk gives to each row; equal losses share theirs. (n,)."""
+    return Weigher(spectrum, spectrum.weights(len(losses))).weigh(losses).lam
+
+
+def rank_rows(losses: Array) -> NDArray[np.int64]:
+    """Rank of each row, 1 for the largest loss; equal losses in row order. (n,)."""
+    order = np.empty(len(losses), dtype=np.int32)
+    work = np.empty((2, len(losses)), dtype=np.uint64)
+    core.argsort(-losses, order, work[0], work[1])
+    ranks = np.empty(len(losses), dtype=np.int64)
+    ranks[order] = np.arange(1, len(losses) + 1)
+    return ranks

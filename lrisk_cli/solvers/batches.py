@@ -1,0 +1,39 @@
+"""Batches of m rows, weighed by the spectrum of m bins.
+
+That is not the spectrum of the n rows, so methods built on batches are biased unless m = n: they
+end at a floor above the optimum, and the proof says where.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.kernels import core
+from lrisk_cli.problem import Problem
+from lrisk_cli.solvers.draws import random_state
+
+Array = NDArray[np.float64]
+
+
+class Batches:
+    """Workspaces for batches of m rows of a problem, and the random state that draws them."""
+
+    def __init__(self, problem: Problem, batch_size: int, seed: int) -> None:
+        m = min(batch_size, problem.n_rows)
+        no_numbers, no_labels = np.empty(0), np.empty(0, dtype=np.int32)
+        labelled = problem.y.dtype == np.int32
+        self.targets = (no_numbers, problem.y) if labelled else (problem.y, no_labels)
+        self.sigma = problem.spectrum.weights(m)
+        self.state = random_state(seed)
+        self.pool = np.arange(problem.n_rows, dtype=np.int32)
+        self.margins = np.empty((m, problem.loss.n_outputs))
+        self.losses = np.empty(m)
+        self.order = np.empty(m, dtype=np.int32)
+        self.per_epoch = -(-problem.n_rows // m)
+        self.passes = self.per_epoch * m / problem.n_rows
+
+
+def safe_step(problem: Problem) -> float:
+    """eta = 1 / (2 (L + mu)), L the largest smoothness of a row: a batch's risk is no rougher."""
+    norms = np.empty(problem.n_rows)
+    core.row_norms(problem.X, norms)
+    return 0.5 / (problem.loss.smoothness * float(norms.max()) + problem.mu)

@@ -1,0 +1,145 @@
+"""LSVRG: variance-reduced steps around checkpoints, the row weights renewed at each epoch.
+
+Letters: eta step, N steps in an epoch, q* probability of an extra checkpoint after a step,
+Wbar the checkpoint, G the full gradient there, delta = W - Wbar = s V - b G (see _core_epochs.pxi).
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.kernels import core
+from lrisk_cli.names import Sampling
+from lrisk_cli.problem import Point, Problem
+from lrisk_cli.solvers.draws import RowDraws, Rows, random_state
+
+Array = NDArray[np.float64]
+
+LANE = 8
+# A padded class has this margin, so that its probability is nothing.
+NO_CLASS = -1e30
+
+
+@dataclass(slots=True)
+class Lsvrg:
+    """One epoch is N steps, W <- (1 - eta mu) W - eta v, from a checkpoint with fresh weights.
+
+    v = c_i (grad l_i(W) - grad l_i(Wbar)) + G - mu Wbar for a random row i: drawn uniformly with
+    c_i = n lam_i, or with probability lam_i and c_i = 1.
+    """
+
+    problem: Problem
+    seed: int
+    epoch_length: int | None = None
+    checkpoint_probability: float = 0.0
+    sampling: Sampling = Sampling.WEIGHTS
+    _length: int = field(init=False)
+    _rng: np.random.Generator = field(init=False)
+    _draws: RowDraws = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._length = self.epoch_length or self._first_length()
+        self._rng = np.random.default_rng([self.seed, 1])
+        self._draws = RowDraws(self.problem.n_rows, random_state(self.seed))
+
+    def first_step(self) -> float:
+        """eta = 1 / (2 (c L + mu)), L the largest smoothness of a row, c the largest c_i."""
+        norms = np.empty(self.problem.n_rows)
+        core.row_norms(self.problem.X, norms)
+        largest = self.problem.loss.smoothness * float(norms.max())
+        if self.sampling is Sampling.UNIFORM:
+            largest *= self.problem.n_rows * float(self.problem.sigma.max())
+        return 0.5 / (largest + self.problem.mu)
+
+    def _first_length(self) -> int:
+        """N = n for the mean, whose weights never change; else n/4, as weights grow stale."""
+        n = self.problem.n_rows
+        return n if self.problem.spectrum.flat else max(1, n // 4)
+
+    def restart(self, W: Array, *, stalled: bool = False) -> None:
+        """After a stall halve epochs of our own choice, down to n/64."""
+        if stalled and self.epoch_length is None:
+            self._length = max(1, self._length // 2, self.problem.n_rows // 64)
+
+    def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
+        """N steps; a pass is n of them, or a checkpoint after the first (already counted)."""
+        assert step is not None  # noqa: S101
+        if self.sampling is Sampling.WEIGHTS:
+            self._draws.follow(point.lam)
+        W, margins, passes = point.W, point.margins, 0.0
+        remaining = self._length
+        while True:
+            n_steps = self._steps_to_checkpoint(remaining)
+            W = self._steps(W, margins, point.lam, step, n_steps)
+            passes += n_steps / self.problem.n_rows
+            remaining -= n_steps
+            if remaining == 0 or not np.isfinite(W).all():
+                return W, passes
+            margins = self.problem.margins(W)
+            passes += 1.0
+
+    def _steps_to_checkpoint(self, remaining: int) -> int:
+        """How many steps until the next checkpoint, each step being followed by one with q*."""
+        if self.checkpoint_probability == 0.0:
+            return remaining
+        return min(remaining, int(self._rng.geometric(self.checkpoint_probability)))
+
+    def _steps(self, W: Array, margins: Array, lam: Array, step: float, n_steps: int) -> Array:
+        """Steps from the checkpoint W, whose margins are known."""
+        gradient = self.problem.gradient(W, margins, lam)
+        slopes = self.problem.margins(gradient)
+        if self.sampling is Sampling.UNIFORM:
+            factors = (step * self.problem.n_rows) * lam
+        else:
+            factors = np.full(self.problem.n_rows, step)
+        rows = self._draws.draw(n_steps)
+        scalars = np.array([1.0, 0.0])
+        checkpoint = _Checkpoint(self.problem, factors, margins, slopes)
+        V = _KERNELS[self.problem.loss.code](checkpoint, scalars, step, rows)
+        new: Array = W + scalars[0] * V - scalars[1] * gradient
+        return new
+
+
+@dataclass(frozen=True, slots=True)
+class _Checkpoint:
+    """What the steps need to know of each row: step c_i (n,), x_i Wbar (n, k), x_i G (n, k)."""
+
+    problem: Problem
+    factors: Array
+    margins: Array
+    slopes: Array
+
+
+def _squared(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
+    records = np.column_stack([at.factors, at.slopes[:, 0]])
+    V = np.zeros(at.problem.shape)
+    core.lsvrg_squared_steps(at.problem.X, records, V[:, 0], scalars, step, at.problem.mu, rows)
+    return V
+
+
+def _binary(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
+    chances = np.empty(len(at.factors))
+    core.binary_slopes(at.margins[:, 0], np.zeros(len(at.factors)), chances)
+    records = np.column_stack([at.factors, at.slopes[:, 0], at.margins[:, 0], chances])
+    V = np.zeros(at.problem.shape)
+    core.lsvrg_binary_steps(at.problem.X, records, V[:, 0], scalars, step, at.problem.mu, rows)
+    return V
+
+
+def _multinomial(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
+    problem = at.problem
+    d, k = problem.shape
+    width = -(-k // LANE) * LANE
+    records = np.zeros((problem.n_rows, 3, width))
+    records[:, 0, :k], records[:, 0, k:] = at.margins, NO_CLASS
+    records[:, 1, :k] = at.slopes
+    records[:, 2, :k] = problem.loss.probabilities(at.margins)
+    V = np.zeros((d, width))
+    core.lsvrg_multinomial_steps(
+        problem.X, at.factors, records, V, scalars, step, problem.mu, rows, np.empty(width)
+    )
+    return np.ascontiguousarray(V[:, :k])
+
+
+_KERNELS = {0: _squared, 1: _binary, 2: _multinomial}

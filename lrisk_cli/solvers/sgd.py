@@ -1,0 +1,53 @@
+"""Minibatch subgradient descent (SGD): quick, simple, and biased by the size of its batches."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.kernels import core
+from lrisk_cli.problem import Point, Problem
+from lrisk_cli.solvers.batches import Batches, safe_step
+
+Array = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class Sgd:
+    """W <- (1 - eta mu) W - eta v, v a subgradient of the risk of a batch.
+
+    With `decay`, eta = 1 / (mu t) at step t, and the average of all iterates is what counts.
+    """
+
+    problem: Problem
+    seed: int
+    batch_size: int = 64
+    decay: bool = False
+    _batches: Batches = field(init=False)
+    _W: Array = field(init=False)
+    _mean: Array = field(init=False)
+    _gradient: Array = field(init=False)
+    _done: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._batches = Batches(self.problem, self.batch_size, self.seed)
+        self._gradient = np.empty(self.problem.shape)
+
+    def first_step(self) -> float | None:
+        """A safe constant step, or none where the steps decay by rule."""
+        return None if self.decay else safe_step(self.problem)
+
+    def restart(self, W: Array, *, stalled: bool = False) -> None:
+        """Go on from W with a fresh average."""
+        self._W, self._mean, self._done = W.copy(), np.zeros_like(W), 0
+
+    def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
+        """About n / m batches."""
+        work = self._batches
+        core.sgd_steps(
+            self.problem.loss.code, self.problem.X, *work.targets, work.sigma, self._W, self._mean,
+            0.0 if self.decay else step, self.problem.mu, self._done + 1, work.per_epoch,
+            work.state, work.pool, work.margins, work.losses, work.order, self._gradient,
+        )  # fmt: skip
+        self._done += work.per_epoch
+        return (self._mean if self.decay else self._W).copy(), work.passes

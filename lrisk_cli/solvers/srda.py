@@ -1,0 +1,47 @@
+"""Stochastic regularised dual averaging (SRDA): the mean of all subgradients decides W."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.kernels import core
+from lrisk_cli.problem import Point, Problem
+from lrisk_cli.solvers.batches import Batches, safe_step
+
+Array = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class Srda:
+    """W = -(mean of the subgradients so far) / (mu + 1/(eta t)) after t batches."""
+
+    problem: Problem
+    seed: int
+    batch_size: int = 64
+    _batches: Batches = field(init=False)
+    _W: Array = field(init=False)
+    _sum: Array = field(init=False)
+    _done: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._batches = Batches(self.problem, self.batch_size, self.seed)
+
+    def first_step(self) -> float:
+        """A safe step: eta bounds how far the first subgradients reach."""
+        return safe_step(self.problem)
+
+    def restart(self, W: Array, *, stalled: bool = False) -> None:
+        """Start anew at 0, where dual averaging must begin."""
+        self._W, self._sum, self._done = np.zeros_like(W), np.zeros_like(W), 0
+
+    def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
+        """About n / m batches."""
+        work = self._batches
+        core.srda_steps(
+            self.problem.loss.code, self.problem.X, *work.targets, work.sigma, self._W, self._sum,
+            step, self.problem.mu, self._done + 1, work.per_epoch,
+            work.state, work.pool, work.margins, work.losses, work.order,
+        )  # fmt: skip
+        self._done += work.per_epoch
+        return self._W.copy(), work.passes

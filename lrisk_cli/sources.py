@@ -1,0 +1,156 @@
+"""Find the files that a command line names and say what each of them is."""
+
+import glob
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from lrisk_cli.errors import DataError, UsageError
+
+Format = Literal["text", "parquet", "arrow"]
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+MAGIC = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh", "bz2"))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file: its name for messages, its format, and how to open it (more than once).
+
+    partitions: columns that the folders above it name, as in year=2013/part.parquet.
+    """
+
+    label: str
+    format: Format
+    compression: str | None
+    tabs: bool
+    open_raw: Callable[[], pa.NativeFile]
+    partitions: dict[str, str] = field(default_factory=dict)
+
+    def open(self) -> pa.NativeFile:
+        """The bytes of the file, decompressed. DataError when it cannot be opened."""
+        try:
+            raw = self.open_raw()
+            return (
+                raw if self.compression is None else pa.CompressedInputStream(raw, self.compression)
+            )
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(self.label, error) from error
+
+
+def find_sources(names: Sequence[str]) -> tuple[Source, ...]:
+    """The files behind paths, globs, folders and "-" (standard input), in reading order."""
+    if not names:
+        raise UsageError("no table was named; give a path, a pattern, a folder or - for stdin")
+    return tuple(source for name in names for source in _expand(name))
+
+
+def unreadable(label: str, error: Exception) -> DataError:
+    """The sentence for a file that the system or its format refuses to read."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    reason = reason.strip().splitlines()[0].rstrip(".") if reason.strip() else type(error).__name__
+    return DataError(f"{label}: cannot be read ({reason}); check the path, permissions and format")
+
+
+def _expand(name: str) -> list[Source]:
+    if name == "-":
+        return [_spool_stdin()]
+    path = Path(name)
+    if path.is_dir():
+        return [
+            replace(_file_source(str(part)), partitions=_partitions(part.relative_to(path)))
+            for part in _tables_in(path)
+        ]
+    if path.exists() or not glob.has_magic(name):
+        return [_file_source(name)]
+    matches = sorted(match for match in glob.glob(name, recursive=True) if Path(match).is_file())
+    if not matches:
+        raise DataError(
+            f"{name}: no file matches this pattern; check it, and quote it in the shell"
+        )
+    return [_file_source(match) for match in matches]
+
+
+def _tables_in(folder: Path) -> list[Path]:
+    """The tables below a folder, by path. Hidden files and those that start with _ are skipped."""
+    found = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and _is_table(path.name)
+        and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+    ]
+    if not found:
+        raise DataError(
+            f"{folder}: the folder holds no tables (looked for {', '.join(TABLE_SUFFIXES)})"
+        )
+    return found
+
+
+def _partitions(path: Path) -> dict[str, str]:
+    pairs = [folder.partition("=") for folder in path.parts[:-1] if "=" in folder]
+    values = {unquote(name): unquote(value) for name, _, value in pairs}
+    return {name: "" if value == NO_PARTITION else value for name, value in values.items()}
+
+
+def _is_table(name: str) -> bool:
+    stem, suffix = os.path.splitext(name.lower())
+    return (stem if suffix in COMPRESSIONS else name.lower()).endswith(TABLE_SUFFIXES)
+
+
+def _file_source(path: str) -> Source:
+    try:
+        with open(path, "rb") as file:
+            start = file.read(8)
+    except FileNotFoundError as error:
+        raise DataError(f"{path}: no such file; check the path") from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return _source(path, path, start, lambda: pa.OSFile(path))
+
+
+def _spool_stdin() -> Source:
+    """Standard input, kept in an unnamed file so that it can be read more than once."""
+    spool = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the table is
+    shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
+    spool.seek(0)
+    start = spool.read(8)
+
+    def reopen() -> pa.NativeFile:
+        file = os.fdopen(os.dup(spool.fileno()), "rb")
+        file.seek(0)
+        return pa.PythonFile(file, mode="r")
+
+    return _source("standard input", "", start, reopen)
+
+
+def _source(label: str, path: str, start: bytes, open_raw: Callable[[], pa.NativeFile]) -> Source:
+    """Contents decide before names do: a Parquet file called .csv is read as Parquet."""
+    if not start:
+        raise DataError(f"{label}: the file is empty; expected a table with a header and rows")
+    compression = next((name for magic, name in MAGIC if start.startswith(magic)), None)
+    tabs = (
+        path.lower()
+        .removesuffix(os.path.splitext(path)[1] if compression else "")
+        .endswith((".tsv", ".tab"))
+    )
+    kind: Format = "text"
+    if start.startswith(b"PAR1"):
+        kind = "parquet"
+    elif start.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        kind = "arrow"
+    elif start.startswith(b"PK\x03\x04"):
+        raise DataError(f"{label}: a zip archive or spreadsheet; save the table in it as CSV")
+    elif path.lower().endswith((".parquet", ".pq", ".arrow", ".feather", ".ipc")):
+        raise DataError(f"{label}: the contents are not those of its suffix; is the file damaged?")
+    return Source(label, kind, compression, tabs, open_raw)

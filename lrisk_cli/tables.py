@@ -1,0 +1,318 @@
+"""Open tables by path and read them in batches of numbers and coded text; write result files."""
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import pyarrow as pa
+
+from lrisk_cli import columnar, csvfiles
+from lrisk_cli.arrays import arrow_texts
+from lrisk_cli.cells import Cells, Floats, Stray, Texts, infer_cells, to_numbers, to_texts
+from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.outputs import check_output, write_bytes, write_table
+from lrisk_cli.sources import Source, find_sources
+
+__all__ = [
+    "BATCH_ROWS", "Batch", "Column", "Stray", "Table", "Texts",
+    "check_output", "join_arrays", "open_table", "write_bytes", "write_table",
+]  # fmt: skip
+
+BATCH_ROWS = 16_384
+BATCH_CELLS = 1 << 21
+PARQUET_COLUMNS = 4
+DTYPES = ("number", "category", "string")
+
+Kind = Literal["number", "text", "nested"]
+Values: TypeAlias = "Floats | Texts | pa.Array"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column and what its cells become; nested ones (lists, bytes) cannot be used."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Consecutive rows. first_row counts over all files, source_row within the file `source`."""
+
+    first_row: int
+    n_rows: int
+    columns: dict[str, Values]
+    source: str
+    source_row: int
+    strays: dict[str, Stray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Files of the same columns, read as one table. n_rows is None when only reading tells."""
+
+    label: str
+    columns: tuple[Column, ...]
+    n_rows: int | None
+    sources: tuple[Source, ...]
+    layouts: tuple[csvfiles.Layout | None, ...]
+    cells: Mapping[str, Cells]
+    batch_rows: int
+
+    def column(self, name: str) -> Column:
+        """The column of that name. DataError, with the nearest names, when there is none."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise _no_such_column(self.label, name, [column.name for column in self.columns])
+
+    def column_groups(self, names: Sequence[str]) -> list[list[str]]:
+        """The columns in the groups in which a caller that needs them all had better read them.
+
+        Every open column of a Parquet file holds some megabytes, so a few are read at a time.
+        """
+        step = len(names)
+        if all(source.format == "parquet" for source in self.sources):
+            step = PARQUET_COLUMNS
+        return [list(names[start : start + step]) for start in range(0, len(names), step)]
+
+    def batches(
+        self,
+        columns: Sequence[str],
+        *,
+        strays_are_missing: bool = False,
+        as_is: Sequence[str] = (),
+    ) -> Iterator[Batch]:
+        """The rows in reading order; may be called again.
+
+        A number column arrives as float64 with NaN for missing, a text column as Texts, a column
+        of `as_is` as the Arrow array that the file holds. A cell of a number column that is no
+        finite number is a DataError, or missing when strays_are_missing.
+        """
+        for name in (*columns, *as_is):
+            if self.column(name).kind == "nested":
+                raise DataError(
+                    f"{self.label}, column '{name}': holds neither numbers nor text; "
+                    f"pass --exclude {name}"
+                )
+        wanted = list(dict.fromkeys((*columns, *as_is)))
+        first_row = 0
+        for source, layout in zip(self.sources, self.layouts, strict=True):
+            source_row = 0
+            for block in self._blocks(source, layout, wanted, as_is):
+                if block.strays and not strays_are_missing:
+                    raise _stray_error(source.label, source_row, block.strays)
+                for part in _slices(block, self.batch_rows):
+                    strays = part.strays
+                    yield Batch(
+                        first_row, part.n_rows, part.columns, source.label, source_row, strays
+                    )
+                    first_row += part.n_rows
+                    source_row += part.n_rows
+        if first_row == 0:
+            raise DataError(f"{self.label}: the table has columns but no rows; nothing to work on")
+
+    def _blocks(
+        self,
+        source: Source,
+        layout: csvfiles.Layout | None,
+        wanted: Sequence[str],
+        as_is: Sequence[str],
+    ) -> Iterator["_Block"]:
+        """The wanted columns of one file, converted. Something is read even if none is in it."""
+        stored = [name for name in wanted if name not in source.partitions]
+        stored = stored or [next(name for name in self.cells if name not in source.partitions)]
+
+        def convert(records: pa.RecordBatch) -> _Block:
+            columns = dict(zip(records.schema.names, records.columns, strict=True))
+            for name in wanted:
+                if name in source.partitions:
+                    columns[name] = arrow_texts([source.partitions[name]] * records.num_rows)
+            return _convert({name: columns[name] for name in wanted}, self.cells, as_is, records)
+
+        if layout is None:
+            rows = min(self.batch_rows, max(256, BATCH_CELLS // len(stored)))
+            yield from map(convert, columnar.read_records(source, stored, rows))
+            return
+        coded = [name for name in stored if not self.cells[name].numeric and name not in as_is]
+
+        def parse(block: bytes) -> _Block:
+            return convert(csvfiles.parse_block(block, layout, stored, coded))
+
+        yield from csvfiles.read_blocks(source, layout, parse)
+
+
+def open_table(
+    sources: Sequence[str],
+    *,
+    dtypes: Mapping[str, str] | None = None,
+    expected: Mapping[str, str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+) -> Table:
+    """Look at the files and fix what every column is.
+
+    dtypes: "number", "category" or "string" for columns that must exist; `expected` holds the
+    same for columns that a model remembers, which may be absent. Text files are typed by a
+    sample of the first of them; every file must have the columns of the first.
+    """
+    found = find_sources(sources)
+    label = found[0].label if len(found) == 1 else f"{found[0].label} and {len(found) - 1} more"
+    looks = [_look(source) for source in found]
+    names = looks[0].names
+    for name, dtype in (dtypes or {}).items():
+        if dtype not in DTYPES:
+            raise UsageError(f"--dtype {name}={dtype}: no such type; use {', '.join(DTYPES)}")
+        if name not in names:
+            raise _no_such_column(label, name, names)
+    for source, look in zip(found[1:], looks[1:], strict=True):
+        _check_same_columns(found[0].label, looks[0], source.label, look)
+    seen = _see_cells(found, looks[0])
+    forced = {**(expected or {}), **(dtypes or {})}
+    cells = {name: _force(seen[name], forced.get(name)) for name in names}
+    counts = [look.n_rows for look in looks if look.n_rows is not None]
+    return Table(
+        label,
+        tuple(Column(name, _kind(cells[name])) for name in names),
+        sum(counts) if len(counts) == len(looks) else None,
+        found,
+        tuple(look.layout for look in looks),
+        cells,
+        batch_rows,
+    )
+
+
+def join_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
+    """Arrow arrays one after the other; as text when their types differ."""
+    if len({array.type for array in arrays}) > 1:
+        arrays = [array.cast(pa.string()) for array in arrays]
+    return pa.concat_arrays(arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a file says of itself before its rows are read: a text file has a layout, no schema."""
+
+    names: tuple[str, ...]
+    n_rows: int | None
+    layout: csvfiles.Layout | None
+    schema: pa.Schema | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    n_rows: int
+    columns: dict[str, Values]
+    strays: dict[str, Stray]
+
+
+def _look(source: Source) -> _Look:
+    if source.format == "text":
+        layout = csvfiles.read_layout(source)
+        schema, n_rows, stored = None, None, layout.names
+    else:
+        layout = None
+        schema, n_rows = columnar.read_schema(source)
+        stored = tuple(schema.names)
+    for name in source.partitions:
+        if name in stored:
+            raise DataError(
+                f"{source.label}: column '{name}' is also the name of a folder ({name}=...); "
+                "rename one of them"
+            )
+    return _Look((*stored, *source.partitions), n_rows, layout, schema)
+
+
+def _see_cells(sources: Sequence[Source], first: _Look) -> dict[str, Cells]:
+    """What the cells of each column are, by type or by a sample of the first file."""
+    if first.schema is not None:
+        cells = columnar.see_cells(sources[0], first.schema)
+    else:
+        assert first.layout is not None  # noqa: S101
+        cells = csvfiles.see_cells(sources[0], first.layout)
+    for name in sources[0].partitions:
+        folders = arrow_texts([source.partitions.get(name, "") for source in sources])
+        cells[name] = infer_cells(folders) or Cells.TEXT
+    return cells
+
+
+def _force(seen: Cells, wanted: str | None) -> Cells:
+    if wanted is None or seen is Cells.NESTED:
+        return seen
+    if wanted == "number":
+        return seen if seen.numeric else Cells.NUMBER
+    return Cells.TEXT if seen.numeric else seen
+
+
+def _kind(cells: Cells) -> Kind:
+    if cells is Cells.NESTED:
+        return "nested"
+    return "number" if cells.numeric else "text"
+
+
+def _convert(
+    columns: Mapping[str, pa.Array],
+    cells: Mapping[str, Cells],
+    as_is: Sequence[str],
+    records: pa.RecordBatch,
+) -> _Block:
+    converted: dict[str, Values] = {}
+    strays: dict[str, Stray] = {}
+    for name, column in columns.items():
+        if name in as_is:
+            coded = pa.types.is_dictionary(column.type)
+            converted[name] = column.dictionary_decode() if coded else column
+        elif cells[name].numeric:
+            converted[name], stray = to_numbers(column, cells[name])
+            if stray is not None:
+                strays[name] = stray
+        else:
+            converted[name] = to_texts(column, cells[name])
+    return _Block(records.num_rows, converted, strays)
+
+
+def _slices(block: _Block, n_rows: int) -> Iterator[_Block]:
+    if block.n_rows <= n_rows:
+        yield block
+        return
+    for start in range(0, block.n_rows, n_rows):
+        rows = slice(start, min(start + n_rows, block.n_rows))
+        part = {name: values[rows] for name, values in block.columns.items()}
+        yield _Block(rows.stop - rows.start, part, block.strays if start == 0 else {})
+
+
+def _check_same_columns(first: str, expected: _Look, other: str, look: _Look) -> None:
+    for name in expected.names:
+        if name not in look.names:
+            raise DataError(f"{other}: no column '{name}', which {first} has; columns must agree")
+    for name in look.names:
+        if name not in expected.names:
+            raise DataError(f"{other}: column '{name}' is not in {first}; columns must agree")
+    if expected.schema is None or look.schema is None:
+        return
+    for name in look.schema.names:
+        kinds = [schema.field(name).type for schema in (expected.schema, look.schema)]
+        if not columnar.types_agree(*kinds):
+            raise DataError(
+                f"{other}, column '{name}': holds {kinds[1]} where {first} has {kinds[0]}; "
+                "columns must agree"
+            )
+
+
+def _stray_error(label: str, first_row: int, strays: Mapping[str, Stray]) -> DataError:
+    name = min(strays, key=lambda name: strays[name].offset)
+    stray = strays[name]
+    return DataError(
+        f"{label}, column '{name}', row {first_row + stray.offset}: {stray.text!r} is not a "
+        f"{stray.wanted}; pass --missing drop or --dtype {name}=string"
+    )
+
+
+def _no_such_column(label: str, name: str, names: Sequence[str]) -> DataError:
+    near = difflib.get_close_matches(name, names, 3, 0.6)
+    if near:
+        return DataError(
+            f"{label}: no column '{name}'; did you mean {' or '.join(map(repr, near))}?"
+        )
+    shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    return DataError(f"{label}: no column '{name}'; it has {shown}")

@@ -1,0 +1,233 @@
+"""The rules of docs/architecture.md, checked against the code that must keep them."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import typer
+
+from lrisk_cli.cli import app
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "lrisk_cli"
+OPEN_TO_ALL = {"__init__", "errors", "progress", "names"}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+KERNELS = sorted([*PACKAGE.glob("*.pyx"), *PACKAGE.glob("*.pxi")])
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table: rooms that share the same permissions."""
+
+    rooms: frozenset[str]
+    may_import: frozenset[str]
+    packages: frozenset[str]
+
+
+def quoted(cell: str) -> frozenset[str]:
+    """The names between backticks."""
+    return frozenset(re.findall(r"`([^`]+)`", cell))
+
+
+def read_table(text: str) -> list[Row]:
+    """The rooms table of the document; "any" in the third column means every earlier row."""
+    lines = iter(text.splitlines())
+    header = next(line for line in lines if line.startswith("| room |"))
+    assert header.count("|") == 5
+    next(lines)
+    rows: list[Row] = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        rooms, _, imports, packages = (cell.strip() for cell in line.strip("|").split("|"))
+        earlier = frozenset().union(*(row.rooms for row in rows))
+        may_import = earlier if imports == "any" else quoted(imports)
+        assert may_import <= earlier, f"{rooms}: the table lets it import a later room"
+        rows.append(Row(quoted(rooms), may_import, quoted(packages)))
+    return rows
+
+
+TABLE = read_table((ROOT / "docs/architecture.md").read_text("utf-8"))
+PERMISSIONS = {room: row for row in TABLE for room in row.rooms}
+
+
+def room_of(path: Path) -> str:
+    """The room a file of the package belongs to: its folder, or its own name."""
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(path.suffix) if first == path.name else first
+
+
+ROOMS = {room_of(path) for path in [*MODULES, *PACKAGE.glob("*.pyx")]}
+
+
+def imported_names(path: Path, source: str) -> Iterator[str]:
+    """Dotted names of all that is imported anywhere in the source, relative ones resolved."""
+    package = ["lrisk_cli", *path.relative_to(PACKAGE).parts[:-1]]
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import():
+                yield from (alias.name for alias in node.names)
+            case ast.ImportFrom():
+                above = package[: len(package) + 1 - node.level] if node.level else []
+                base = ".".join([*above, *filter(None, [node.module])])
+                yield from (f"{base}.{alias.name}" for alias in node.names)
+            case ast.Call(func=ast.Name(id="import_module"), args=[ast.Constant(value=name)]):
+                yield str(name)
+            case ast.Call(
+                func=ast.Name(id="import_module"),
+                args=[ast.JoinedStr(values=[ast.Constant(value=prefix), *_])],
+            ):
+                yield str(prefix)
+
+
+def trespasses(path: Path, source: str) -> list[str]:
+    """Each import that the room's row does not permit."""
+    room = room_of(path)
+    found = []
+    for name in imported_names(path, source):
+        top, _, rest = name.partition(".")
+        if top == "lrisk_cli":
+            target = rest.split(".")[0]
+            # `from lrisk_cli import __version__` names no room.
+            target = target if target in ROOMS else "__init__"
+            allowed = {room, *PERMISSIONS[room].may_import, *OPEN_TO_ALL}
+            if target not in allowed or (room in OPEN_TO_ALL and target != room):
+                found.append(f"{room} imports the room {target}")
+        elif top not in sys.stdlib_module_names and top not in PERMISSIONS[room].packages:
+            found.append(f"{room} imports the package {top}")
+    return found
+
+
+def test_the_table_lists_exactly_the_rooms_that_exist():
+    assert set(PERMISSIONS) == ROOMS
+    assert sum(len(row.rooms) for row in TABLE) == len(PERMISSIONS), "a room is listed twice"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_follow_the_table(path):
+    assert trespasses(path, path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "finding"),
+    [
+        ("gates.py", "import numpy", "gates imports the package numpy"),
+        ("gates.py", "def f():\n    from scipy.linalg import solve", "the package scipy"),
+        ("tables.py", "from lrisk_cli.model import Model", "tables imports the room model"),
+        ("tables.py", "from lrisk_cli import model", "tables imports the room model"),
+        ("tables.py", "from . import model", "tables imports the room model"),
+        ("solvers/lsvrg.py", "from ..commands.fit import fit", "the room commands"),
+        ("solvers/lsvrg.py", "import lrisk_cli.cli", "the room cli"),
+        ("gates.py", "import_module('lrisk_cli.risk')", "gates imports the room risk"),
+        ("tables.py", "import_module(f'lrisk_cli.commands.{name}')", "the room commands"),
+        ("errors.py", "from lrisk_cli.names import Task", "errors imports the room names"),
+    ],
+)
+def test_a_forbidden_import_is_noticed(file, source, finding):
+    (trespass,) = trespasses(PACKAGE / file, source)
+    assert finding in trespass
+
+
+def test_a_table_that_turns_back_is_refused():
+    lines = ["| room | a | b | c |", "| --- | --- | --- | --- |"]
+    lines += ["| `first` | | `second` | |", "| `second` | | | |"]
+    with pytest.raises(AssertionError, match="later room"):
+        read_table("\n".join(lines))
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.name)
+def test_kernels_import_nothing_but_libc(path):
+    text = re.sub(r'""".*?"""', "", path.read_text("utf-8"), flags=re.DOTALL)
+    imports = re.findall(r"^\s*(?:from\s+(\S+)\s+)?c?import\s+(\S+)", text, flags=re.MULTILINE)
+    names = {(source or name).split(".")[0] for source, name in imports}
+    assert names <= {"libc", "cython"}
+
+
+@pytest.mark.parametrize(
+    "path", [*MODULES, *KERNELS], ids=lambda path: str(path.relative_to(PACKAGE))
+)
+def test_modules_stay_within_400_lines(path):
+    assert len(path.read_text("utf-8").splitlines()) <= 400
+
+
+def modules_loaded_by(*arguments: str) -> set[str]:
+    """Top-level packages in a fresh interpreter after `lrisk ARGUMENTS`."""
+    program = (
+        "import sys; from lrisk_cli.cli import main\n"
+        f"sys.argv = ['lrisk', *{arguments!r}]\n"
+        "try:\n    main()\n"
+        "except SystemExit as end:\n    assert not end.code, end.code\n"
+        "print('loaded', *sorted({name.split('.')[0] for name in sys.modules}))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    *_, last = run.stdout.splitlines()
+    word, *loaded = last.split()
+    assert word == "loaded"
+    return set(loaded)
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",)])
+def test_help_and_version_load_no_numpy(arguments):
+    loaded = modules_loaded_by(*arguments)
+    assert "lrisk_cli" in loaded
+    assert not loaded & {"numpy", "scipy", "pyarrow"}
+
+
+def documentation() -> dict[str, str]:
+    """The README and the manual pages, by name."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return {page.name: page.read_text("utf-8") for page in pages}
+
+
+def test_every_command_is_documented():
+    text = "\n".join(documentation().values())
+    offered = typer.main.get_command(app).commands
+    assert "fit" in offered
+    assert [name for name in offered if f"lrisk {name}" not in text] == []
+
+
+def test_every_link_in_the_documentation_leads_somewhere():
+    pages = [ROOT / "README.md", *ROOT.glob("C*.md"), *(ROOT / "docs").glob("*.md")]
+    broken = [
+        f"{page.name}: {link}"
+        for page in [*pages, ROOT / "sample_data/README.md"]
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+        if not (page.parent / link).exists()
+    ]
+    assert broken == []
+
+
+def project_files() -> list[Path]:
+    """Tracked files, and new ones that git would not ignore."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if listing.returncode:
+        pytest.skip(f"{ROOT} is not a git checkout: {listing.stderr.strip()}")
+    return [ROOT / name for name in listing.stdout.split("\0") if name]
+
+
+# Spelled so that this file does not match itself.
+UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home|tmp|Users)" r"/\w")
+INDEX = re.compile(r"--(?:extra-)?index" r"-url|trusted" r"-host")
+
+
+@pytest.mark.parametrize("pattern", [UNFINISHED, MACHINE_PATH, INDEX], ids=lambda p: p.pattern)
+def test_project_files_are_finished_and_name_no_machine(pattern):
+    found = []
+    for path in project_files():
+        if not path.is_file():  # removed, and the removal is not recorded yet
+            continue
+        text = path.read_bytes().decode("utf-8", errors="ignore")
+        found += [f"{path.relative_to(ROOT)}: {hit.group()}" for hit in pattern.finditer(text)]
+    assert found == []

@@ -1,0 +1,58 @@
+"""The objective and its derivatives, against finite differences and plain NumPy."""
+
+import numpy as np
+import pytest
+from conftest import RISING, small_problem
+
+CASES = [("squared", 0), ("logistic", 2), ("logistic", 3)]
+
+
+@pytest.mark.parametrize(("loss", "n_classes"), CASES)
+@pytest.mark.parametrize("risk", RISING)
+def test_objective_is_sorted_losses_times_sigma_plus_penalty(
+    loss: str, n_classes: int, risk: str
+) -> None:
+    problem = small_problem(loss, risk, n_classes=n_classes)
+    W = 0.3 * np.random.default_rng(1).standard_normal(problem.shape)
+    point = problem.at(W, problem.weigher())
+    losses = np.sort(problem.loss.values(problem.X @ W, problem.y))
+    expected = losses @ problem.sigma + 0.5 * problem.mu * np.sum(W**2)
+    assert point.objective == pytest.approx(expected, rel=1e-13)
+    assert point.lam @ point.losses == pytest.approx(losses @ problem.sigma, rel=1e-13)
+
+
+@pytest.mark.parametrize(("loss", "n_classes"), CASES)
+@pytest.mark.parametrize("risk", RISING)
+def test_gradient_is_the_derivative_of_the_objective(loss: str, n_classes: int, risk: str) -> None:
+    problem = small_problem(loss, risk, n_classes=n_classes)
+    W = 0.3 * np.random.default_rng(1).standard_normal(problem.shape)
+    weigher = problem.weigher()
+    point = problem.at(W, weigher)
+    gradient = problem.gradient(W, point.margins, point.lam)
+    h = 1e-7
+    for index in np.ndindex(*problem.shape):
+        step = np.zeros(problem.shape)
+        step[index] = h
+        up, down = problem.at(W + step, weigher), problem.at(W - step, weigher)
+        assert gradient[index] == pytest.approx((up.objective - down.objective) / (2 * h), abs=1e-6)
+
+
+@pytest.mark.parametrize(("loss", "n_classes"), CASES)
+def test_hessian_is_the_derivative_of_the_gradient(loss: str, n_classes: int) -> None:
+    problem = small_problem(loss, "extremile:2", n_classes=n_classes)
+    W = 0.3 * np.random.default_rng(1).standard_normal(problem.shape)
+    Z = problem.margins(W)
+    lam = problem.at(W, problem.weigher()).lam
+    H, h = problem.hessian(Z, lam), 1e-6
+    for at, index in enumerate(np.ndindex(*problem.shape)):
+        step = np.zeros(problem.shape)
+        step[index] = h
+        up = problem.gradient(W + step, problem.margins(W + step), lam)
+        down = problem.gradient(W - step, problem.margins(W - step), lam)
+        np.testing.assert_allclose(H[:, at], ((up - down) / (2 * h)).ravel(), atol=1e-6)
+
+
+def test_losses_that_overflow_give_an_infinite_objective() -> None:
+    problem = small_problem()
+    point = problem.at(np.full(problem.shape, 1e200), problem.weigher())
+    assert point.objective == np.inf
