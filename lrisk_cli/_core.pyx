@@ -6,6 +6,10 @@ Letters: X (n, d) rows, W (d, k) weights, lam (n,) row weights, sigma (n,) their
 This source is built twice, see kernels.py; sums run in an order fixed by the row numbers.
 """
 
+from libc.math cimport INFINITY, exp, fabs, log, log1p  # no-cython-lint (for the parts below)
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t  # no-cython-lint
+from libc.string cimport memcpy, memset  # no-cython-lint
+
 cdef extern from *:
     """
     #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
@@ -31,7 +35,6 @@ def cpu_has_avx2() -> bool:
 
 
 include "_core_passes.pxi"
-include "_core_radix.pxi"
 include "_core_sort.pxi"
 include "_core_pav.pxi"
 include "_core_simplex.pxi"

@@ -1,10 +1,6 @@
 # Stochastic epochs: LSVRG in lazy form, minibatch SGD, SRDA. Random numbers: xoshiro256+, whose
 # four words of state the caller owns.
 
-from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libc.string cimport memset
-
 cdef enum:
     SQUARED = 0
     BINARY = 1
@@ -40,39 +36,51 @@ def draw_uniform_rows(Py_ssize_t n, uint64_t[::1] rng, int32_t[::1] rows):
             rows[t] = random_below(&rng[0], <uint32_t>n)
 
 
-def prepare_draws(const double[::1] lam, double[::1] cumulative, int32_t[::1] guide):
-    """Running sums of lam, and for each of n equal slices of [0, 1) the first row that reaches it.
+def prepare_draws(const double[::1] lam, double[::1] keep, int32_t[::1] other,
+                  int32_t[::1] work):
+    """The alias table of lam: a row i drawn evenly stays with chance keep[i], else is other[i].
 
-    guide[g] is the first row whose running sum exceeds g total / n, so a draw starts at most a few
-    rows before its answer.
+    Rows with less than the average weight hand their spare chance to one with more.
     """
-    cdef Py_ssize_t n = lam.shape[0], i, row = 0
+    cdef Py_ssize_t n = lam.shape[0], i, low = 0, high = n
     cdef double total = 0
+    cdef int32_t small, large
     with nogil:
         for i in range(n):
             total += lam[i]
-            cumulative[i] = total
+        # work[:low] holds rows below the average, work[high:] the others.
         for i in range(n):
-            while row < n - 1 and cumulative[row] <= i * total / n:
-                row += 1
-            guide[i] = row
+            keep[i] = lam[i] * (n / total)
+            other[i] = i
+            if keep[i] < 1.0:
+                work[low] = i
+                low += 1
+            else:
+                high -= 1
+                work[high] = i
+        while low > 0 and high < n:
+            small, large = work[low - 1], work[high]
+            other[small] = large
+            keep[large] -= 1.0 - keep[small]
+            low -= 1
+            if keep[large] < 1.0:
+                high += 1
+                work[low] = large
+                low += 1
+        # What is left is 1 up to rounding.
+        for i in range(low):
+            keep[work[i]] = 1.0
 
 
-def draw_weighted_rows(const double[::1] cumulative, const int32_t[::1] guide,
-                       uint64_t[::1] rng, int32_t[::1] rows):
+def draw_weighted_rows(const double[::1] keep, const int32_t[::1] other, uint64_t[::1] rng,
+                       int32_t[::1] rows):
     """Fill rows with independent draws, row i with probability lam_i (see prepare_draws)."""
-    cdef Py_ssize_t n = cumulative.shape[0], t, row
-    cdef double total = cumulative[n - 1], level, u
+    cdef Py_ssize_t n = keep.shape[0], t
+    cdef uint32_t row
     with nogil:
         for t in range(rows.shape[0]):
-            u = random_unit(&rng[0])
-            level = u * total
-            row = guide[min(<Py_ssize_t>(u * n), n - 1)]
-            while row > 0 and cumulative[row - 1] > level:
-                row -= 1
-            while row < n - 1 and cumulative[row] <= level:
-                row += 1
-            rows[t] = row
+            row = random_below(&rng[0], <uint32_t>n)
+            rows[t] = row if random_unit(&rng[0]) < keep[row] else other[row]
 
 
 # LSVRG. Between checkpoints W = Wbar + delta with delta = s V - b G, where G is the full gradient
@@ -88,32 +96,26 @@ cdef inline void settle(double *V, double *s, Py_ssize_t size) noexcept nogil:
     s[0] = 1.0
 
 
-cdef inline void prefetch_row(const double *x, Py_ssize_t d) noexcept nogil:
-    cdef Py_ssize_t j = 0
-    while j < d:
-        lrisk_prefetch(x + j)
-        j += 8
+# factors[i] is step c_i, c_i being n lam_i, or 1 for rows drawn by lam: then one factor serves all.
 
-
-def lsvrg_squared_steps(const double[:, ::1] X, const double[:, ::1] records, double[::1] V,
-                        double[::1] scalars, double step, double l2, const int32_t[::1] rows):
-    """Steps of LSVRG on squared losses, one for each entry of rows.
-
-    records[i] = (step c_i, x_i . G), c_i the factor of row i: n lam_i, or 1 when drawn by lam.
-    """
+def lsvrg_squared_steps(const double[:, ::1] X, const double[::1] factors, const double[::1] G,
+                        double[::1] V, double[::1] scalars, double step, double l2,
+                        const int32_t[::1] rows):
+    """Steps of LSVRG on squared losses, one for each entry of rows."""
     cdef Py_ssize_t d = X.shape[1], n_steps = rows.shape[0], t, i
+    cdef Py_ssize_t stride = factors.shape[0] > 1
     cdef double s = scalars[0], rho = 1.0 - step * l2, shrink = 1.0 / rho
     # upscale = 1/s and ratio = b/s are kept up without divisions.
-    cdef double upscale = 1.0 / s, ratio = scalars[1] / s, c
+    cdef double upscale = 1.0 / s, ratio = scalars[1] / s, factor, c
     with nogil:
         for t in range(n_steps):
             if t + 2 < n_steps:
-                lrisk_prefetch(&records[rows[t + 2], 0])
                 prefetch_row(&X[rows[t + 2], 0], d)
             i = rows[t]
-            if records[i, 0] != 0:
-                c = ratio * records[i, 1] - dot(&X[i, 0], &V[0], d)
-                add_scaled(&V[0], (records[i, 0] * shrink) * c, &X[i, 0], d)
+            factor = factors[i * stride]
+            if factor != 0:
+                c = dot_difference(&X[i, 0], &V[0], &G[0], ratio, d)
+                add_scaled(&V[0], (factor * shrink) * c, &X[i, 0], d)
             s *= rho
             upscale *= shrink
             ratio += step * upscale
@@ -125,15 +127,14 @@ def lsvrg_squared_steps(const double[:, ::1] X, const double[:, ::1] records, do
     scalars[1] = ratio * s
 
 
-def lsvrg_binary_steps(const double[:, ::1] X, const double[:, ::1] records, double[::1] V,
+def lsvrg_binary_steps(const double[:, ::1] X, const double[::1] factors,
+                       const double[:, ::1] records, const double[::1] G, double[::1] V,
                        double[::1] scalars, double step, double l2, const int32_t[::1] rows):
-    """Steps of LSVRG on two-class logistic losses.
-
-    records[i] = (step c_i, x_i . G, x_i . wbar, sigmoid(x_i . wbar)).
-    """
+    """Steps of LSVRG on two-class logistic losses; records[i] = (x_i . wbar, its sigmoid)."""
     cdef Py_ssize_t d = X.shape[1], n_steps = rows.shape[0], t, i
+    cdef Py_ssize_t stride = factors.shape[0] > 1
     cdef double s = scalars[0], b = scalars[1], rho = 1.0 - step * l2, shrink = 1.0 / rho
-    cdef double upscale = 1.0 / s, z, c
+    cdef double upscale = 1.0 / s, factor, z
     with nogil:
         for t in range(n_steps):
             if t + 2 < n_steps:
@@ -141,10 +142,10 @@ def lsvrg_binary_steps(const double[:, ::1] X, const double[:, ::1] records, dou
                 prefetch_row(&X[rows[t + 2], 0], d)
             i = rows[t]
             upscale *= shrink
-            if records[i, 0] != 0:
-                z = s * dot(&X[i, 0], &V[0], d) + (records[i, 2] - b * records[i, 1])
-                c = (records[i, 0] * upscale) * (records[i, 3] - sigmoid(z))
-                add_scaled(&V[0], c, &X[i, 0], d)
+            factor = factors[i * stride]
+            if factor != 0:
+                z = records[i, 0] - s * dot_difference(&X[i, 0], &V[0], &G[0], b / s, d)
+                add_scaled(&V[0], (factor * upscale) * (records[i, 1] - sigmoid(z)), &X[i, 0], d)
             s *= rho
             b = rho * b + step
             if s < 1e-100:
@@ -154,39 +155,40 @@ def lsvrg_binary_steps(const double[:, ::1] X, const double[:, ::1] records, dou
     scalars[1] = b
 
 
-def lsvrg_multinomial_steps(const double[:, ::1] X, const double[::1] weights,
-                            const double[:, :, ::1] records, double[:, ::1] V,
-                            double[::1] scalars, double step, double l2,
-                            const int32_t[::1] rows, double[::1] z):
-    """Steps of LSVRG on multinomial losses; V (d, width), width a multiple of 8, z: scratch.
+def lsvrg_multinomial_steps(const double[:, ::1] X, const double[::1] factors,
+                            const double[:, :, ::1] records, const double[:, ::1] G,
+                            double[:, ::1] V, double[::1] scalars, double step, double l2,
+                            const int32_t[::1] rows, double[:, ::1] z):
+    """Steps of LSVRG on multinomial losses; G, V (d, width), width a multiple of 8.
 
-    weights[i] = step c_i; records[i] = (x_i Wbar, x_i G, softmax(x_i Wbar)), each padded to width.
+    records[i] = (x_i Wbar, softmax(x_i Wbar)), each padded to width; z: (2, width) scratch.
     """
     cdef Py_ssize_t d = X.shape[1], width = V.shape[1], n_steps = rows.shape[0], t, i, c
-    cdef Py_ssize_t lane
+    cdef Py_ssize_t stride = factors.shape[0] > 1, lane
     cdef double s = scalars[0], b = scalars[1], rho = 1.0 - step * l2, shrink = 1.0 / rho
     cdef double upscale = 1.0 / s, weight, top, total
     with nogil:
         for t in range(n_steps):
             if t + 2 < n_steps:
-                prefetch_row(&records[rows[t + 2], 0, 0], 3 * width)
+                prefetch_row(&records[rows[t + 2], 0, 0], 2 * width)
                 prefetch_row(&X[rows[t + 2], 0], d)
             i = rows[t]
             upscale *= shrink
-            if weights[i] != 0:
+            weight = factors[i * stride] * upscale
+            if weight != 0:
                 top = -INFINITY
                 for lane in range(width // LANE):
                     c = lane * LANE
-                    lane_dot(&X[i, 0], &V[0, c], d, width, &z[c])
-                    top = max(top, lane_margins(&z[c], s, b, &records[i, 1, c], &records[i, 0, c]))
+                    lane_dot(&X[i, 0], &V[0, c], d, width, &z[0, c])
+                    lane_dot(&X[i, 0], &G[0, c], d, width, &z[1, c])
+                    top = max(top, lane_margins(&z[0, c], s, b, &z[1, c], &records[i, 0, c]))
                 total = 0
                 for lane in range(width // LANE):
-                    total += lane_exp(&z[lane * LANE], top)
-                weight = weights[i] * upscale
+                    total += lane_exp(&z[0, lane * LANE], top)
                 for lane in range(width // LANE):
                     c = lane * LANE
-                    lane_difference(&z[c], weight / total, weight, &records[i, 2, c])
-                    lane_add(&V[0, c], &X[i, 0], &z[c], d, width)
+                    lane_difference(&z[0, c], weight / total, weight, &records[i, 1, c])
+                    lane_add(&V[0, c], &X[i, 0], &z[0, c], d, width)
             s *= rho
             b = rho * b + step
             if s < 1e-100:

@@ -1,14 +1,19 @@
 # Losses of rows, and the passes over X that every method is made of.
 
-from libc.math cimport exp, fabs, log1p
-from libc.stdint cimport int32_t
-from libc.string cimport memset
-
 cdef enum:
     # Rows summed before a partial sum is closed: the order of additions depends on nothing else.
     CHUNK = 1024
     # Columns worked on together when a model has several.
     LANE = 8
+    # Rows fetched ahead in a sweep: the processor alone stops at the end of each memory page.
+    ROWS_AHEAD = 8
+
+
+cdef inline void prefetch_row(const double *x, Py_ssize_t d) noexcept nogil:
+    cdef Py_ssize_t j = 0
+    while j < d:
+        lrisk_prefetch(x + j)
+        j += 8
 
 
 cdef inline double dot(const double *x, const double *v, Py_ssize_t d) noexcept nogil:
@@ -39,6 +44,9 @@ cdef inline void add_scaled(double *v, double c, const double *x, Py_ssize_t d) 
 
 
 cdef extern from "_lanes.h" nogil:
+    double dot_difference(
+        const double *x, const double *v, const double *g, double ratio, Py_ssize_t d
+    ) noexcept
     void lane_dot(
         const double *x, const double *W, Py_ssize_t d, Py_ssize_t width, double *z
     ) noexcept
@@ -58,8 +66,10 @@ def scores(const double[:, ::1] X, const double[:, ::1] W, double[:, ::1] out):
     cdef double total
     with nogil:
         for i in range(n):
+            if i + ROWS_AHEAD < n:
+                prefetch_row(&X[i + ROWS_AHEAD, 0], d)
             if k == 1:
-                out[i, 0] = dot(&X[i, 0], &W[0, 0], d) if d > 0 else 0.0
+                out[i, 0] = dot(&X[i, 0], &W[0, 0], d)
                 continue
             c = 0
             while c + LANE <= k:
@@ -75,47 +85,48 @@ def scores(const double[:, ::1] X, const double[:, ::1] W, double[:, ::1] out):
 
 def weighted_rows(const double[:, ::1] X, const double[:, ::1] coefs, double[:, ::1] out,
                   double[:, ::1] partial):
-    """out = X' coefs, summed in chunks of rows of fixed length. out, partial: (d, k)."""
+    """out = X' coefs, summed in chunks of rows of fixed length. out, partial: (d, k).
+
+    Rows without a coefficient are not even read.
+    """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], k = coefs.shape[1], start = 0, stop, i, j
     with nogil:
         memset(&out[0, 0], 0, d * k * sizeof(double))
         while start < n:
             stop = min(start + CHUNK, n)
             memset(&partial[0, 0], 0, d * k * sizeof(double))
-            i = start
             if k == 1:
-                add_four_rows(X, coefs, &partial[0, 0], &i, stop)
-            while i < stop:
-                add_outer(&partial[0, 0], &X[i, 0], &coefs[i, 0], d, k)
-                i += 1
+                add_rows(X, coefs, &partial[0, 0], start, stop)
+            else:
+                for i in range(start, stop):
+                    add_outer(&partial[0, 0], &X[i, 0], &coefs[i, 0], d, k)
             for j in range(d * k):
                 (&out[0, 0])[j] += (&partial[0, 0])[j]
             start = stop
 
 
-cdef inline void add_four_rows(
-    const double[:, ::1] X, const double[:, ::1] coefs, double *total, Py_ssize_t *row,
+cdef inline void add_rows(
+    const double[:, ::1] X, const double[:, ::1] coefs, double *total, Py_ssize_t start,
     Py_ssize_t stop
 ) noexcept nogil:
-    """total += sum of coefs[i] X[i] over whole groups of four rows from *row on; moves *row."""
-    cdef Py_ssize_t d = X.shape[1], j
-    cdef const double *a
-    cdef const double *b
-    cdef const double *c
-    cdef const double *e
-    cdef double p, q, r, s
-    while row[0] + 4 <= stop:
-        a = &X[row[0], 0]
-        b = a + d
-        c = b + d
-        e = c + d
-        p = coefs[row[0], 0]
-        q = coefs[row[0] + 1, 0]
-        r = coefs[row[0] + 2, 0]
-        s = coefs[row[0] + 3, 0]
-        for j in range(d):
-            total[j] += (p * a[j] + q * b[j]) + (r * c[j] + s * e[j])
-        row[0] += 4
+    """total += sum of coefs[i] X[i] over the rows with a coefficient, four at a time."""
+    cdef Py_ssize_t d = X.shape[1], i, j, held = 0
+    cdef const double *x[4]
+    cdef double c[4]
+    for i in range(start, stop):
+        if i + ROWS_AHEAD < stop and coefs[i + ROWS_AHEAD, 0] != 0:
+            prefetch_row(&X[i + ROWS_AHEAD, 0], d)
+        if coefs[i, 0] == 0:
+            continue
+        x[held] = &X[i, 0]
+        c[held] = coefs[i, 0]
+        held += 1
+        if held == 4:
+            for j in range(d):
+                total[j] += (c[0] * x[0][j] + c[1] * x[1][j]) + (c[2] * x[2][j] + c[3] * x[3][j])
+            held = 0
+    for i in range(held):
+        add_scaled(total, c[i], x[i], d)
 
 
 cdef inline void add_outer(
@@ -158,7 +169,7 @@ def row_norms(const double[:, ::1] X, double[::1] out):
     cdef Py_ssize_t i, d = X.shape[1]
     with nogil:
         for i in range(X.shape[0]):
-            out[i] = dot(&X[i, 0], &X[i, 0], d) if d > 0 else 0.0
+            out[i] = dot(&X[i, 0], &X[i, 0], d)
 
 
 # Losses of one row: margins z (what the model says), target y or class code.

@@ -4,9 +4,6 @@
 # Letters: l sorted losses, z sorted values, sigma the spectrum, lam the weights, nu the smoothing.
 # A block is a run of rows that PAV pools.
 
-from libc.math cimport exp, log
-from libc.stdint cimport int32_t
-
 cdef enum:
     SHORT_CHUNK = 256     # terms summed plainly before rounding is made good
 

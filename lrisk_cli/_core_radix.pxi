@@ -3,13 +3,11 @@
 # A word packs the leading bits of a key's monotone image, counted from the least key, above the
 # row number. Words are distinct and compare as (key prefix, row), so sorting them is stable.
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
-
 cdef enum:
     SHORT_RUN = 48        # insertion sort is quickest below
     MAX_DIGIT = 12        # bits of a radix digit: its counters stay in the first-level cache
     AHEAD = 16            # words between asking for a cache line and writing to it
+    BLOCK = 1024          # keys turned into words at a time
 
 
 cdef struct Packing:
@@ -34,14 +32,8 @@ cdef inline uint64_t monotone_image(double key) noexcept nogil:
     cdef uint64_t bits
     key = key + 0.0
     memcpy(&bits, &key, sizeof(bits))
-    return bits ^ (<uint64_t>(<int64_t>bits >> 63) | (<uint64_t>1 << 63))
-
-
-cdef inline uint64_t packed(
-    double key, Py_ssize_t row, uint64_t base, int drop, int lift
-) noexcept nogil:
-    """The word of a row."""
-    return (((monotone_image(key) - base) >> drop) << lift) | <uint64_t>row
+    # All bits of a negative number are flipped, the sign alone of another.
+    return bits ^ ((0 - (bits >> 63)) | (<uint64_t>1 << 63))
 
 
 cdef void find_range(
@@ -71,6 +63,18 @@ cdef Packing choose_packing(const double *keys, Py_ssize_t n) noexcept nogil:
     how.drop = max(0, how.range_bits + how.row_bits - 64)
     how.lift = 64 - how.range_bits + how.drop
     return how
+
+
+cdef void pack_rows(
+    const double *keys, Py_ssize_t first, Py_ssize_t n, const Packing *how, uint64_t *words
+) noexcept nogil:
+    """The words of rows first .. first + n - 1."""
+    cdef uint64_t base = how.base, offset
+    cdef int drop = how.drop, lift = how.lift
+    cdef Py_ssize_t i
+    for i in range(n):
+        offset = monotone_image(keys[first + i]) - base
+        words[i] = (offset >> drop << lift) | <uint64_t>(first + i)
 
 
 cdef void count_digits(
@@ -120,17 +124,18 @@ cdef void count_two_digits(
     uint32_t *low, uint32_t *high
 ) noexcept nogil:
     """How often each digit of `width` bits occurs at shift, and above it, once keys are packed."""
-    cdef uint64_t mask = (<uint64_t>1 << width) - 1, base = how.base, offset
-    # The word may end inside the second digit.
-    cdef uint64_t high_mask = (<uint64_t>1 << min(width, 64 - shift - width)) - 1
-    cdef int skip = shift - how.lift + how.drop
-    cdef Py_ssize_t i
+    cdef uint64_t words[BLOCK]
+    cdef uint64_t mask = (<uint64_t>1 << width) - 1
+    cdef Py_ssize_t i, m, first = 0
     memset(low, 0, (mask + 1) * sizeof(uint32_t))
     memset(high, 0, (mask + 1) * sizeof(uint32_t))
-    for i in range(n):
-        offset = (monotone_image(keys[i]) - base) >> skip
-        low[offset & mask] += 1
-        high[(offset >> width) & high_mask] += 1
+    while first < n:
+        m = min(n - first, <Py_ssize_t>BLOCK)
+        pack_rows(keys, first, m, how, words)
+        for i in range(m):
+            low[(words[i] >> shift) & mask] += 1
+            high[(words[i] >> shift >> width) & mask] += 1
+        first += m
 
 
 cdef void distribute_keys(
@@ -138,15 +143,13 @@ cdef void distribute_keys(
     uint64_t mask, uint32_t *places
 ) noexcept nogil:
     """Pack every row into target, ordered by the digit at shift; stable."""
-    cdef uint64_t base = how.base, ahead
-    cdef int drop = how.drop, lift = how.lift, skip = shift - lift + drop
-    cdef Py_ssize_t i, stop = max(n - <Py_ssize_t>AHEAD, 0)
-    for i in range(stop):
-        ahead = (monotone_image(keys[i + AHEAD]) - base) >> skip
-        lrisk_prefetch(target + places[ahead & mask])
-        put(packed(keys[i], i, base, drop, lift), shift, mask, places, target)
-    for i in range(stop, n):
-        put(packed(keys[i], i, base, drop, lift), shift, mask, places, target)
+    cdef uint64_t words[BLOCK]
+    cdef Py_ssize_t m, first = 0
+    while first < n:
+        m = min(n - first, <Py_ssize_t>BLOCK)
+        pack_rows(keys, first, m, how, words)
+        distribute_words(words, target, m, shift, mask, places)
+        first += m
 
 
 cdef uint64_t *radix_words(

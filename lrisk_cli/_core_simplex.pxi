@@ -3,11 +3,8 @@
 # The permutahedron P(sigma) of a superquantile is {0 <= lam <= cap, sum lam = 1}. Letters: z values
 # in any order, lam their projection, tau its threshold.
 
-from libc.math cimport INFINITY, fabs
-from libc.stdint cimport int32_t
-
 cdef enum:
-    SAMPLE = 15
+    SAMPLE = 15           # values among which a pivot is chosen
 
 cdef double NEGLIGIBLE = 1e-15         # a few roundings of 1
 

@@ -1,6 +1,9 @@
 # Orders of rows: keys enter, the rows by ascending key leave, from scratch or from the last order.
 
-from libc.stdint cimport int32_t, uint64_t
+include "_core_radix.pxi"
+
+cdef enum:
+    GATHER = 512          # keys fetched at a time by a warm sort
 
 
 cdef int require_length(Py_ssize_t length, Py_ssize_t n, str name) except -1:
@@ -31,15 +34,19 @@ cdef Py_ssize_t argsort_warm_core(
     const double *keys, int32_t *order, Py_ssize_t n, double *sorted_keys, Py_ssize_t budget
 ) noexcept nogil:
     """argsort_warm; sorted_keys: (n,) scratch."""
-    cdef Py_ssize_t i, j, moves = 0
+    cdef Py_ssize_t i, j, k, moves = 0
     cdef int32_t row
     cdef double key
+    # The first i entries are sorted by (key, row). Keys are fetched, and the moves compared with
+    # what the rows so far may cost, a few hundred rows at a time: giving up is early and cheap.
     for i in range(n):
-        sorted_keys[i] = keys[order[i]]
-    # The first i entries are sorted by (key, row).
-    for i in range(1, n):
+        if i % GATHER == 0:
+            if <double>n * moves > <double>budget * (i + n // 8):
+                return -1
+            for k in range(i, min(n, i + GATHER)):
+                sorted_keys[k] = keys[order[k]]
         key = sorted_keys[i]
-        if sorted_keys[i - 1] < key:
+        if i == 0 or sorted_keys[i - 1] < key:
             continue
         row = order[i]
         j = i
@@ -62,8 +69,8 @@ def argsort_warm(
 ):
     """Turn order, any permutation of the rows, into what argsort gives, by insertion.
 
-    Gives the number of moves, or -1 once they exceed budget: order is then a permutation that
-    argsort must finish. Pays below about 0.3 n moves. work: (n,) scratch.
+    Gives the number of moves, or -1 once they exceed budget or run well ahead of it: order is then
+    some permutation, for argsort to finish. Pays below about 0.3 n moves. work: (n,) scratch.
     """
     cdef Py_ssize_t n = keys.shape[0], moves
     require_length(order.shape[0], n, "order")

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from types import FrameType
 from typing import Annotated, Any
@@ -87,11 +88,13 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command; every way it can end becomes an exit code."""
     signal.signal(signal.SIGTERM, _terminate)
+    code: int | None = None
     try:
         command = typer.main.get_command(app)
         if not arguments:
             return _print_help(command)
-        with command.make_context("lrisk", list(arguments)) as context:
+        # --help and --version leave by an exception of their own.
+        with suppress(typer.Exit), command.make_context("lrisk", list(arguments)) as context:
             code = command.invoke(context)
         sys.stdout.flush()
         return int(code or ExitCode.DONE)
@@ -112,12 +115,10 @@ def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  (
 
 def _answer(error: BaseException, *, verbose: bool) -> int:
     """Tell the user what ended the command; its exit code."""
-    if isinstance(error, typer.Exit):
-        sys.stdout.flush()
-        return error.exit_code
-    if isinstance(error, BrokenPipeError):
-        # The reader has left. Nothing more can be flushed, so that exit does not try.
+    if isinstance(error, OSError):
+        # Standard output may be full or gone: what it still holds must not fail once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
         return ExitCode.DONE
     sentence, code = _sentence(error)
     print(f"lrisk: {one_line(sentence)}", file=sys.stderr)
@@ -139,6 +140,9 @@ def _sentence(error: BaseException) -> tuple[str, int]:
             return f"interrupted {how_far}", ExitCode.INTERRUPTED
         case Terminated():
             return f"terminated {how_far}", ExitCode.TERMINATED
+        case OSError(strerror=str(reason)):
+            place = error.filename or "standard output"
+            return f"error: {place}: {reason}; choose another place", ExitCode.USAGE
         case MemoryError():
             return "error: there is not enough memory for this table", ExitCode.INTERNAL
     finding = f"{type(error).__name__}: {error}".removesuffix(": ")

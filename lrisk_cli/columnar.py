@@ -50,12 +50,22 @@ def types_agree(one: pa.DataType, other: pa.DataType) -> bool:
     return cells[0] is cells[1] or pa.types.is_null(one) or pa.types.is_null(other)
 
 
-def read_records(source: Source, names: Sequence[str], n_rows: int) -> Iterator[pa.RecordBatch]:
-    """The columns in batches of at most n_rows: never a whole row group."""
+def read_records(
+    source: Source, names: Sequence[str], n_rows: int, coded: Sequence[str] = ()
+) -> Iterator[pa.RecordBatch]:
+    """The columns in batches of at most n_rows: never a whole row group.
+
+    coded: text columns that the caller prefers as dictionaries, which the file may grant.
+    """
     try:
         if source.format == "parquet":
             # Without threads and read-ahead each open column keeps a page or two, not its chunk.
-            with pq.ParquetFile(source.open(), pre_buffer=False, buffer_size=READ_BYTES) as file:
+            with pq.ParquetFile(
+                source.open(),
+                read_dictionary=list(coded),
+                pre_buffer=False,
+                buffer_size=READ_BYTES,
+            ) as file:
                 yield from file.iter_batches(n_rows, columns=list(names), use_threads=False)
             return
         for batch in _arrow_batches(_open_arrow(source)):

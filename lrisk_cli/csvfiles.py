@@ -17,7 +17,7 @@ from lrisk_cli.cells import Cells, infer_cells
 from lrisk_cli.errors import DataError
 from lrisk_cli.sources import Source, unreadable
 
-BLOCK_BYTES = 2 << 20
+BLOCK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 20
 LONGEST_RECORD = 64 << 20
 DELIMITERS = (",", "\t", ";", "|")

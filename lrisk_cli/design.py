@@ -186,6 +186,6 @@ def _encode_rows(
     step = block_rows(wide)
     for start in reversed(range(0, n_rows, step)):
         stop = min(start + step, n_rows)
-        numbers = flat[start * narrow : stop * narrow].reshape(-1, narrow).copy()
+        numbers = flat[start * narrow : stop * narrow].reshape(stop - start, narrow).copy()
         encoding.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
     return Design(X, y, targets, raw.rows, raw.ids, encoding, *shared)

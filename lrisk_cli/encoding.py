@@ -74,15 +74,12 @@ class Target:
             return "string"
         return "number" if shortest_text(numbers) == list(self.classes) else "string"
 
-    def encode(self, cells: Floats | Texts, out: Floats | None = None) -> Targets:
-        """y of each row. A missing number is NaN; a missing or unknown class is -1.
-
-        out: where the y of numbers may be written, `cells` itself if they are used up.
-        """
+    def encode(self, cells: Floats | Texts) -> Targets:
+        """y of each row. A missing number is NaN; a missing or unknown class is -1."""
         if self.kind == "number":
             if isinstance(cells, Texts):
                 raise TypeError(f"the target {self.name!r} was read as text")
-            numbers = np.subtract(cells, self.mean, out=out)
+            numbers = cells - self.mean
             numbers /= self.scale
             return numbers
         texts = cells if isinstance(cells, Texts) else spell_numbers(cells)
@@ -176,7 +173,7 @@ class Encoding:
         )
 
     def fill(self, numbers: Floats, positions: Sequence[Codes], X: Floats) -> None:
-        """Write encoded rows into X (rows, n_columns).
+        """Write encoded rows into X (rows, n_columns), which lies in one piece of memory.
 
         numbers: (rows, number features), raw, NaN for missing; overwritten. positions: for each
         category feature the one-hot column of each row, -1 for none.
@@ -187,21 +184,17 @@ class Encoding:
             np.copyto(numbers, fills, where=np.isnan(numbers))
         numbers -= np.array([feature.mean for feature in scaled])
         numbers /= np.array([feature.scale for feature in scaled])
-        place, number_columns, coded = 0, [], []
-        for feature in self.features:
-            if feature.kind == "number":
-                number_columns.append(place)
-            else:
-                coded.append(X[:, place : place + feature.n_columns])
-            place += feature.n_columns
-        if coded:
+        starts = np.cumsum([0, *(feature.n_columns for feature in self.features)])
+        categories = [feature.kind == "category" for feature in self.features]
+        if any(categories):
             X[:] = 0.0
-        # A slice, where one will do, is several times faster than a list of columns.
-        X[:, number_columns if coded else slice(place)] = numbers
-        for one_hot, codes in zip(coded, positions, strict=True):
-            rows = np.flatnonzero(codes >= 0)
-            one_hot[rows, codes[rows]] = 1.0
-        X[:, place:] = 1.0
+            X[:, starts[:-1][np.logical_not(categories)]] = numbers
+            codes = np.stack(positions, axis=1)
+            first_cells = np.arange(0, X.size, X.shape[1])[:, np.newaxis] + starts[:-1][categories]
+            X.reshape(-1)[(first_cells + codes)[codes >= 0]] = 1.0
+        else:
+            X[:, : starts[-1]] = numbers
+        X[:, starts[-1] :] = 1.0
 
     def _encode_texts(
         self, cells: Sequence[Floats | Texts], batch: Batch, label: str

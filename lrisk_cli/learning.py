@@ -20,8 +20,9 @@ def decide_task(place: str, name: str, target: Floats | Texts, task: Task) -> tu
     """The task, and why when it was left to us. Text and two-valued numbers are classes."""
     if isinstance(target, Texts):
         if task is Task.REGRESSION:
+            text = target.values[target.codes[0]]
             raise DataError(
-                f"{place}: holds text ({target.values[target.codes[0]]!r}), and regression needs numbers; "
+                f"{place}: holds text ({text!r}), and regression needs numbers; "
                 f"pass --task classification or --dtype {name}=number"
             )
         why = (f"task: classification, because '{name}' holds text",)

@@ -74,13 +74,12 @@ class Weigher:
             value = core.compensated_dot(self.sigma, losses)
             return Weighed(value, value, self.sigma, None)
         changes = self._sort(losses)
-        ascending = losses[self._order]
-        value = core.compensated_dot(self.sigma, ascending)
         lam = np.empty(self._n)
+        core.sorted_weights(losses, self._order, self.sigma, lam)
+        value = core.compensated_dot(lam, losses)
         if self.smoothing is None:
-            core.sorted_weights(losses, self._order, self.sigma, lam)
             return Weighed(value, value, lam, changes)
-        self._smooth(losses, ascending, self.smoothing, lam)
+        self._smooth(losses, self.smoothing, lam)
         smoothed = core.compensated_dot(lam, losses) - self.smoothing.penalty(lam)
         return Weighed(value, smoothed, lam, changes)
 
@@ -91,16 +90,16 @@ class Weigher:
         self._sorted = True
         return None if last is None else int(core.count_rank_changes(last, self._order))
 
-    def _smooth(self, losses: Array, ascending: Array, smoothing: Smoothing, lam: Array) -> None:
-        """Fill lam with the argmax of h_nu."""
+    def _smooth(self, losses: Array, smoothing: Smoothing, lam: Array) -> None:
+        """Fill lam with the argmax of h_nu; the order of the losses is known."""
         scratch = np.empty(self._n)
         cap = self.spectrum.cap(self._n)
         if smoothing.name is SmoothingName.L2 and cap is not None:
             # The weights that a superquantile allows are a capped simplex: no order is needed.
             core.capped_simplex(losses / smoothing.nu, cap, lam, scratch)
             return
-        starts = np.empty(self._n + 1, dtype=np.int32)
-        weights = np.empty(self._n)
+        ascending, weights = losses[self._order], np.empty(self._n)
+        starts = np.empty(self._n, dtype=np.int32)
         if smoothing.name is SmoothingName.L2:
             core.pav_l2(ascending, self.sigma, smoothing.nu, weights, starts)
         else:

@@ -131,11 +131,11 @@ class Table:
                     columns[name] = arrow_texts([source.partitions[name]] * records.num_rows)
             return _convert({name: columns[name] for name in wanted}, self.cells, as_is, records)
 
+        coded = [name for name in stored if not self.cells[name].numeric and name not in as_is]
         if layout is None:
             rows = min(self.batch_rows, max(256, BATCH_CELLS // len(stored)))
-            yield from map(convert, columnar.read_records(source, stored, rows))
+            yield from map(convert, columnar.read_records(source, stored, rows, coded))
             return
-        coded = [name for name in stored if not self.cells[name].numeric and name not in as_is]
 
         def parse(block: bytes) -> _Block:
             return convert(csvfiles.parse_block(block, layout, stored, coded))

@@ -59,11 +59,22 @@ def setting(loss: str, n_classes: int, n_columns: int, mu: float) -> tuple:
 @pytest.mark.parametrize("mu", [1e-3, 30.0])
 def test_lazy_squared_steps_equal_plain_steps(core: ModuleType, n_columns: int, mu: float) -> None:
     problem, W, lam, G, rows = setting("squared", 0, n_columns, mu)
-    records = np.column_stack([STEP * problem.n_rows * lam, (problem.X @ G)[:, 0]])
+    factors = STEP * problem.n_rows * lam
     V, scalars = np.zeros(n_columns), np.array([1.0, 0.0])
-    core.lsvrg_squared_steps(problem.X, records, V, scalars, STEP, mu, rows)
+    core.lsvrg_squared_steps(problem.X, factors, G[:, 0], V, scalars, STEP, mu, rows)
     found = W + scalars[0] * V[:, None] - scalars[1] * G
     np.testing.assert_allclose(found, plain_lsvrg(problem, W, lam, rows), rtol=1e-9, atol=1e-12)
+
+
+@each_build
+def test_one_factor_serves_rows_drawn_by_weight(core: ModuleType) -> None:
+    problem, _, _, G, rows = setting("squared", 0, 5, 1e-3)
+    results = []
+    for factors in (np.array([STEP]), np.full(problem.n_rows, STEP)):
+        V, scalars = np.zeros(5), np.array([1.0, 0.0])
+        core.lsvrg_squared_steps(problem.X, factors, G[:, 0], V, scalars, STEP, 1e-3, rows)
+        results.append(V)
+    assert (results[0] == results[1]).all()
 
 
 @each_build
@@ -72,9 +83,9 @@ def test_lazy_squared_steps_equal_plain_steps(core: ModuleType, n_columns: int, 
 def test_lazy_binary_steps_equal_plain_steps(core: ModuleType, n_columns: int, mu: float) -> None:
     problem, W, lam, G, rows = setting("logistic", 2, n_columns, mu)
     Z = problem.X @ W
-    records = np.column_stack([STEP * problem.n_rows * lam, problem.X @ G, Z, expit(Z)])
+    factors, records = STEP * problem.n_rows * lam, np.column_stack([Z, expit(Z)])
     V, scalars = np.zeros(n_columns), np.array([1.0, 0.0])
-    core.lsvrg_binary_steps(problem.X, records, V, scalars, STEP, mu, rows)
+    core.lsvrg_binary_steps(problem.X, factors, records, G[:, 0], V, scalars, STEP, mu, rows)
     found = W + scalars[0] * V[:, None] - scalars[1] * G
     np.testing.assert_allclose(found, plain_lsvrg(problem, W, lam, rows), rtol=1e-9, atol=1e-12)
 
@@ -87,13 +98,15 @@ def test_lazy_multinomial_steps_equal_plain_steps(
 ) -> None:
     problem, W, lam, G, rows = setting("logistic", n_classes, 7, mu)
     width = -(-n_classes // 8) * 8
-    records = np.zeros((problem.n_rows, 3, width))
+    records = np.zeros((problem.n_rows, 2, width))
     records[:, 0, n_classes:] = -1e30
-    records[:, 0, :n_classes], records[:, 1, :n_classes] = problem.X @ W, problem.X @ G
-    records[:, 2] = softmax(records[:, 0], axis=1)
-    V, scalars = np.zeros((7, width)), np.array([1.0, 0.0])
+    records[:, 0, :n_classes] = problem.X @ W
+    records[:, 1] = softmax(records[:, 0], axis=1)
+    padded, V = np.zeros((2, 7, width))
+    padded[:, :n_classes] = G
+    factors, scalars = STEP * problem.n_rows * lam, np.array([1.0, 0.0])
     core.lsvrg_multinomial_steps(
-        problem.X, STEP * problem.n_rows * lam, records, V, scalars, STEP, mu, rows, np.empty(width)
+        problem.X, factors, records, padded, V, scalars, STEP, mu, rows, np.empty((2, width))
     )
     found = W + scalars[0] * V[:, :n_classes] - scalars[1] * G
     np.testing.assert_allclose(found, plain_lsvrg(problem, W, lam, rows), rtol=1e-8, atol=1e-11)
@@ -204,10 +217,10 @@ def test_uniform_draws_are_uniform_and_repeat(core: ModuleType) -> None:
 @pytest.mark.parametrize("risk", ["superquantile:0.7", "extremile:3", "esrm:20"])
 def test_weighted_draws_follow_the_weights(core: ModuleType, risk: str) -> None:
     lam = np.random.default_rng(0).permutation(parse_risk(risk).weights(40))
-    sums, guide = np.empty(40), np.empty(40, dtype=np.int32)
+    keep, (other, work) = np.empty(40), np.empty((2, 40), dtype=np.int32)
     rows = np.empty(100_000, dtype=np.int32)
-    core.prepare_draws(lam, sums, guide)
-    core.draw_weighted_rows(sums, guide, state(), rows)
+    core.prepare_draws(lam, keep, other, work)
+    core.draw_weighted_rows(keep, other, state(), rows)
     counts = np.bincount(rows, minlength=40)
     assert (counts[lam == 0.0] == 0).all()
     likely = lam * len(rows) > 5

@@ -110,7 +110,7 @@ def seconds(core: ModuleType, keys: np.ndarray) -> float:
 @each_build
 @each_family
 def test_no_keys_make_argsort_quadratic(core: ModuleType, family: str) -> None:
-    """Measured worst: 6 times the easy keys. A quadratic step would cost thousands."""
+    """Measured worst: 4 times the easy keys. A quadratic step would cost thousands."""
     rng, n = np.random.default_rng(1), 100_000
     easy = seconds(core, FAMILIES["squares"](rng, n))
     assert seconds(core, np.ascontiguousarray(FAMILIES[family](rng, n))) < 40.0 * easy

@@ -42,7 +42,5 @@ ScoringUnseen = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", help="Say more; show tracebacks of internal errors.")
-]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show the traceback of an error.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress bar.")]

@@ -60,7 +60,7 @@ class ProgressDisplay:
         if not self._latest:
             return f"at the start of {self._command}"
         *_, last = self._latest.values()
-        return f"while {describe(last)}; files already written are whole"
+        return f"at {describe(last)}; files already written are whole"
 
     def _draw(self, event: Progress) -> None:
         from rich.console import Console
@@ -86,6 +86,10 @@ class ProgressDisplay:
 
 def describe(event: Progress) -> str:
     """ "solving 12 of 1000 (gap 3e-07)"."""
-    total = "" if event.total is None else f" of {event.total:,.10g}"
+    total = "" if event.total is None else f" of {_count(event.total)}"
     note = f" ({event.note})" if event.note else ""
-    return f"{event.stage} {event.done:,.10g}{total}{note}"
+    return f"{event.stage} {_count(event.done)}{total}{note}"
+
+
+def _count(done: float) -> str:
+    return f"{done:,.1f}".removesuffix(".0")

@@ -1,6 +1,5 @@
-"""Results for people: aligned text on standard output, remarks on standard error."""
+"""Results for people: aligned text on standard output."""
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
@@ -25,6 +24,7 @@ def print_fit(
             ("model", describe_model(model)),
             ("rows", describe_rows(counts)),
             *_certificate(model),
+            *(("note", plain(note)) for note in notes),
         ]
     )
     print()
@@ -33,8 +33,6 @@ def print_fit(
     print(
         f"saved to {saved_to}" if saved_to else "nothing was saved; pass -o MODEL.json to keep it"
     )
-    for note in notes:
-        say(note)
 
 
 def print_evaluation(
@@ -108,11 +106,6 @@ def proof_sentence(model: Model) -> str:
     # Two digits, spelled out unless there are too many zeros to count.
     shown = f"{percent:.2g}" if percent < 1e-7 else f"{Decimal(f'{percent:.2g}'):f}"
     return f"proved: no model of this form gains more than {shown} % beyond what this one gained"
-
-
-def say(remark: str) -> None:
-    """A remark on standard error."""
-    print(f"lrisk: {plain(remark)}", file=sys.stderr)
 
 
 def number(value: float) -> str:

@@ -20,20 +20,22 @@ class RowDraws:
     def __init__(self, n_rows: int, state: NDArray[np.uint64]) -> None:
         self._n = n_rows
         self._state = state
-        self._sums: Array | None = None
-        self._guide = np.empty(0, dtype=np.int32)
+        self._keep: Array | None = None
+        self._other = np.empty(0, dtype=np.int32)
+        self._work = np.empty(0, dtype=np.int32)
 
     def follow(self, lam: Array) -> None:
         """From now on draw row i with probability lam_i."""
-        if self._sums is None:
-            self._sums, self._guide = np.empty(self._n), np.empty(self._n, dtype=np.int32)
-        core.prepare_draws(lam, self._sums, self._guide)
+        if self._keep is None:
+            self._keep = np.empty(self._n)
+            self._other, self._work = np.empty((2, self._n), dtype=np.int32)
+        core.prepare_draws(lam, self._keep, self._other, self._work)
 
     def draw(self, count: int) -> Rows:
         """`count` independent rows."""
         rows = np.empty(count, dtype=np.int32)
-        if self._sums is None:
+        if self._keep is None:
             core.draw_uniform_rows(self._n, self._state, rows)
         else:
-            core.draw_weighted_rows(self._sums, self._guide, self._state, rows)
+            core.draw_weighted_rows(self._keep, self._other, self._state, rows)
         return rows

@@ -88,14 +88,13 @@ class Lsvrg:
     def _steps(self, W: Array, margins: Array, lam: Array, step: float, n_steps: int) -> Array:
         """Steps from the checkpoint W, whose margins are known."""
         gradient = self.problem.gradient(W, margins, lam)
-        slopes = self.problem.margins(gradient)
         if self.sampling is Sampling.UNIFORM:
             factors = (step * self.problem.n_rows) * lam
         else:
-            factors = np.full(self.problem.n_rows, step)
+            factors = np.array([step])
         rows = self._draws.draw(n_steps)
         scalars = np.array([1.0, 0.0])
-        checkpoint = _Checkpoint(self.problem, factors, margins, slopes)
+        checkpoint = _Checkpoint(self.problem, factors, margins, gradient)
         V = _KERNELS[self.problem.loss.code](checkpoint, scalars, step, rows)
         new: Array = W + scalars[0] * V - scalars[1] * gradient
         return new
@@ -103,41 +102,51 @@ class Lsvrg:
 
 @dataclass(frozen=True, slots=True)
 class _Checkpoint:
-    """What the steps need to know of each row: step c_i (n,), x_i Wbar (n, k), x_i G (n, k)."""
+    """What the steps need to know: step c_i (n,) or one for all, X Wbar (n, k), G (d, k)."""
 
     problem: Problem
     factors: Array
     margins: Array
-    slopes: Array
+    gradient: Array
 
 
 def _squared(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
-    records = np.column_stack([at.factors, at.slopes[:, 0]])
-    V = np.zeros(at.problem.shape)
-    core.lsvrg_squared_steps(at.problem.X, records, V[:, 0], scalars, step, at.problem.mu, rows)
+    V, problem = np.zeros(at.problem.shape), at.problem
+    core.lsvrg_squared_steps(
+        problem.X, at.factors, at.gradient[:, 0], V[:, 0], scalars, step, problem.mu, rows
+    )
     return V
 
 
 def _binary(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
-    chances = np.empty(len(at.factors))
-    core.binary_slopes(at.margins[:, 0], np.zeros(len(at.factors)), chances)
-    records = np.column_stack([at.factors, at.slopes[:, 0], at.margins[:, 0], chances])
-    V = np.zeros(at.problem.shape)
-    core.lsvrg_binary_steps(at.problem.X, records, V[:, 0], scalars, step, at.problem.mu, rows)
+    V, problem = np.zeros(at.problem.shape), at.problem
+    records = np.empty((problem.n_rows, 2))
+    records[:, 0] = at.margins[:, 0]
+    records[:, 1] = _second_class(problem, at.margins)
+    core.lsvrg_binary_steps(
+        problem.X, at.factors, records, at.gradient[:, 0], V[:, 0], scalars, step, problem.mu, rows
+    )
     return V
+
+
+def _second_class(problem: Problem, margins: Array) -> Array:
+    """sigmoid(margins). (n,)."""
+    chances = np.empty(problem.n_rows)
+    core.binary_slopes(margins[:, 0], np.zeros(problem.n_rows), chances)
+    return chances
 
 
 def _multinomial(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
     problem = at.problem
     d, k = problem.shape
     width = -(-k // LANE) * LANE
-    records = np.zeros((problem.n_rows, 3, width))
+    records = np.zeros((problem.n_rows, 2, width))
     records[:, 0, :k], records[:, 0, k:] = at.margins, NO_CLASS
-    records[:, 1, :k] = at.slopes
-    records[:, 2, :k] = problem.loss.probabilities(at.margins)
-    V = np.zeros((d, width))
+    records[:, 1, :k] = problem.loss.probabilities(at.margins)
+    V, G = np.zeros((2, d, width))
+    G[:, :k] = at.gradient
     core.lsvrg_multinomial_steps(
-        problem.X, at.factors, records, V, scalars, step, problem.mu, rows, np.empty(width)
+        problem.X, at.factors, records, G, V, scalars, step, problem.mu, rows, np.empty((2, width))
     )
     return np.ascontiguousarray(V[:, :k])
 

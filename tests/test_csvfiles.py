@@ -1,0 +1,92 @@
+"""Blocks of a text file end where records end, whatever is quoted, and errors keep their place."""
+
+from pathlib import Path
+
+import pytest
+
+from lrisk_cli import csvfiles
+from lrisk_cli.errors import DataError
+from lrisk_cli.sources import find_sources
+from lrisk_cli.tables import open_table
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(csvfiles, "BLOCK_BYTES", 32)
+    monkeypatch.setattr(csvfiles, "SAMPLE_BYTES", 32)
+
+
+def column(folder: Path, text: str, name: str) -> list:
+    path = folder / "t.csv"
+    path.write_text(text)
+    cells = [batch.columns[name] for batch in open_table([str(path)]).batches([name])]
+    return [part.values[code] for part in cells for code in part.codes]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_quote_inside_a_field_opens_nothing(tmp_path):
+    names = [f'{inches}" pipe' for inches in range(50)]
+    text = "name,n\n" + "".join(f"{name},1\n" for name in names)
+    assert column(tmp_path, text, "name") == names
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_quoted_field_longer_than_a_block_stays_whole(tmp_path):
+    long = "line\n" * 100
+    text = f'n,name\n1,"{long}"\n2,"{long}"\n3,short\n'
+    assert column(tmp_path, text, "name") == [long, long, "short"]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_ragged_record_is_counted_from_the_start_of_the_file(tmp_path):
+    text = "n,name\n" + '1,"a\nb"\n' * 40 + "\n\n" + "1,a,b\n"
+    with pytest.raises(DataError, match=r"t\.csv, row 40: 3 fields where the header has 2"):
+        column(tmp_path, text, "name")
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_bytes_that_are_not_utf8_are_counted_from_the_start_of_the_file(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"n,name\n" + b"1,a\n" * 40 + b"1,\xff\n" + b"1,a\n" * 40)
+    with pytest.raises(DataError, match=r"t\.csv, row 40: not UTF-8 text"):
+        list(open_table([str(path)]).batches(["name"]))
+
+
+def test_a_quote_that_is_never_closed_ends_in_a_sentence_not_in_all_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(csvfiles, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(csvfiles, "SAMPLE_BYTES", 1 << 10)
+    monkeypatch.setattr(csvfiles, "LONGEST_RECORD", 1 << 14)
+    path = tmp_path / "t.csv"
+    path.write_text("n,name\n" + "1,a\n" * 100 + '1,"a\n' + "1,a\n" * 9_000)
+    with pytest.raises(DataError, match="a record is longer than 0 MB; check for a quote"):
+        list(open_table([str(path)]).batches(["name"]))
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        ("a,b;c,d", ["a", "b;c", "d"]),
+        ('"a;b;c",d', ["a;b;c", "d"]),
+        ("a|b|c", ["a", "b", "c"]),
+        ("a b", ["a b"]),
+        ('"say ""hi""",b', ['say "hi"', "b"]),
+    ],
+)
+def test_the_delimiter_is_the_commonest_mark_outside_quotes(tmp_path, header, names):
+    path = tmp_path / "t.csv"
+    path.write_text(header + "\n")
+    with pytest.raises(DataError, match="a header but no rows"):
+        open_table([str(path)])
+    (source,) = find_sources([str(path)])
+    assert list(csvfiles.read_layout(source).names) == names
+
+
+def test_reading_may_stop_early_and_begin_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(csvfiles, "BLOCK_BYTES", 64)
+    path = tmp_path / "t.csv"
+    path.write_text("n,m\n" + "".join(f"{k},0\n" for k in range(1000)))
+    table = open_table([str(path)])
+    first = next(iter(table.batches(["n"])))
+    again = [number for batch in table.batches(["n"]) for number in batch.columns["n"]]
+    assert first.columns["n"][0] == 0.0
+    assert again == list(range(1000))
