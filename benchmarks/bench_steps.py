@@ -7,8 +7,7 @@ Bounds: squared steps 1.5x at d = 8, 10, 50, 157; multinomial 45x6 1.7x the yard
 import argparse
 
 import numpy as np
-from record import record
-from timing import compare, print_rows
+from record import compare, record
 
 from lrisk_cli.kernels import core
 from lrisk_cli.losses import make_loss
@@ -110,7 +109,6 @@ def main() -> None:
             what = f"whole epoch 20000x50, {risk}, {sampling}"
             least = yardstick(20_000, 50, 20_000)
             rows.append(row(what, 20_000, 2.5, 20_000, ours, least, repeats))
-    print_rows(rows)
     record("steps", rows)
 
 

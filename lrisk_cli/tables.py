@@ -21,7 +21,7 @@ __all__ = [
 
 BATCH_ROWS = 16_384
 BATCH_CELLS = 1 << 21
-PARQUET_COLUMNS = 4
+PARQUET_NUMBERS = 1 << 19
 DTYPES = ("number", "category", "string")
 
 Kind = Literal["number", "text", "nested"]
@@ -70,11 +70,12 @@ class Table:
     def column_groups(self, names: Sequence[str]) -> list[list[str]]:
         """The columns in the groups in which a caller that needs them all had better read them.
 
-        Every open column of a Parquet file holds some megabytes, so a few are read at a time.
+        Every open column of a Parquet file holds some pages, megabytes if the table is long, so
+        a few are read at a time.
         """
         step = len(names)
-        if all(source.format == "parquet" for source in self.sources):
-            step = PARQUET_COLUMNS
+        if self.n_rows and all(source.format == "parquet" for source in self.sources):
+            step = max(2, PARQUET_NUMBERS // self.n_rows)
         return [list(names[start : start + step]) for start in range(0, len(names), step)]
 
     def batches(

@@ -116,7 +116,7 @@ EpochLength = Annotated[
         "--epoch-length",
         min=1,
         help="Steps between sorts (lsvrg).",
-        show_default="rows/4, shorter after a stall",
+        show_default="rows/2, shorter after a stall",
     ),
 ]
 CheckpointProbability = Annotated[

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 # Epochs without a better objective after which a step that we chose ourselves is halved; the
 # number doubles each time, as smaller steps need longer to show what they can do.
-PATIENCE = 4
+PATIENCE = 2
 # A run has diverged when its objective exceeds that at zero by this factor.
 DIVERGED = 2.0
 # A step halved this often has become too small to move anything.

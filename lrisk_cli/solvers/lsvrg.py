@@ -44,18 +44,21 @@ class Lsvrg:
         self._draws = RowDraws(self.problem.n_rows, random_state(self.seed))
 
     def first_step(self) -> float:
-        """eta = 1 / (2 (c L + mu)), L the largest smoothness of a row, c the largest c_i."""
+        """eta = 1 / (c L + mu), L the largest smoothness of a row, c the largest c_i.
+
+        Bold: the loop halves it at the first sign of trouble, and most rows allow it.
+        """
         norms = np.empty(self.problem.n_rows)
         core.row_norms(self.problem.X, norms)
         largest = self.problem.loss.smoothness * float(norms.max())
         if self.sampling is Sampling.UNIFORM:
             largest *= self.problem.n_rows * float(self.problem.sigma.max())
-        return 0.5 / (largest + self.problem.mu)
+        return 1.0 / (largest + self.problem.mu)
 
     def _first_length(self) -> int:
-        """N = n for the mean, whose weights never change; else n/4, as weights grow stale."""
+        """N = 2n for the mean, whose weights never change; else n/2, as weights grow stale."""
         n = self.problem.n_rows
-        return n if self.problem.spectrum.flat else max(1, n // 4)
+        return 2 * n if self.problem.spectrum.flat else max(1, n // 2)
 
     def restart(self, W: Array, *, stalled: bool = False) -> None:
         """After a stall halve epochs of our own choice, down to n/64."""
