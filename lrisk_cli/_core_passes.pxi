@@ -16,26 +16,6 @@ cdef inline void prefetch_row(const double *x, Py_ssize_t d) noexcept nogil:
         j += 8
 
 
-cdef inline double dot(const double *x, const double *v, Py_ssize_t d) noexcept nogil:
-    """x . v by eight running sums, which the compiler may keep in vector registers."""
-    cdef double a0 = 0, a1 = 0, a2 = 0, a3 = 0, a4 = 0, a5 = 0, a6 = 0, a7 = 0
-    cdef Py_ssize_t j = 0
-    while j + 8 <= d:
-        a0 += x[j] * v[j]
-        a1 += x[j + 1] * v[j + 1]
-        a2 += x[j + 2] * v[j + 2]
-        a3 += x[j + 3] * v[j + 3]
-        a4 += x[j + 4] * v[j + 4]
-        a5 += x[j + 5] * v[j + 5]
-        a6 += x[j + 6] * v[j + 6]
-        a7 += x[j + 7] * v[j + 7]
-        j += 8
-    while j < d:
-        a0 += x[j] * v[j]
-        j += 1
-    return ((a0 + a4) + (a1 + a5)) + ((a2 + a6) + (a3 + a7))
-
-
 cdef inline void add_scaled(double *v, double c, const double *x, Py_ssize_t d) noexcept nogil:
     """v += c x."""
     cdef Py_ssize_t j
@@ -44,6 +24,7 @@ cdef inline void add_scaled(double *v, double c, const double *x, Py_ssize_t d) 
 
 
 cdef extern from "_lanes.h" nogil:
+    double dot(const double *x, const double *v, Py_ssize_t d) noexcept
     double dot_difference(
         const double *x, const double *v, const double *g, double ratio, Py_ssize_t d
     ) noexcept
@@ -62,47 +43,50 @@ cdef extern from "_lanes.h" nogil:
 
 def scores(const double[:, ::1] X, const double[:, ::1] W, double[:, ::1] out):
     """out = X W, every row by itself: no row's score depends on the others. out: (n, k)."""
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], k = W.shape[1], i, j, c
-    cdef double total
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], i
     with nogil:
         for i in range(n):
             if i + ROWS_AHEAD < n:
                 prefetch_row(&X[i + ROWS_AHEAD, 0], d)
-            if k == 1:
+            if W.shape[1] == 1:
                 out[i, 0] = dot(&X[i, 0], &W[0, 0], d)
-                continue
-            c = 0
-            while c + LANE <= k:
-                lane_dot(&X[i, 0], &W[0, c], d, k, &out[i, c])
-                c += LANE
-            while c < k:
-                total = 0
-                for j in range(d):
-                    total += X[i, j] * W[j, c]
-                out[i, c] = total
-                c += 1
+            else:
+                score_row(&X[i, 0], W, &out[i, 0])
+
+
+cdef inline void score_row(const double *x, const double[:, ::1] W, double *out) noexcept nogil:
+    """out = x W for several columns."""
+    cdef Py_ssize_t d = W.shape[0], k = W.shape[1], c = 0, j
+    while c + LANE <= k:
+        lane_dot(x, &W[0, c], d, k, out + c)
+        c += LANE
+    while c < k:
+        out[c] = 0
+        for j in range(d):
+            out[c] += x[j] * W[j, c]
+        c += 1
 
 
 def weighted_rows(const double[:, ::1] X, const double[:, ::1] coefs, double[:, ::1] out,
                   double[:, ::1] partial):
     """out = X' coefs, summed in chunks of rows of fixed length. out, partial: (d, k).
 
-    Rows without a coefficient are not even read.
+    Rows without a coefficient are left out. The last chunk comes first: a sweep to the end of X
+    usually went before, and left it in the cache.
     """
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], k = coefs.shape[1], start = 0, stop, i, j
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], k = coefs.shape[1], chunk, i, j, stop
     with nogil:
         memset(&out[0, 0], 0, d * k * sizeof(double))
-        while start < n:
-            stop = min(start + CHUNK, n)
+        for chunk in range((n - 1) // CHUNK, -1, -1):
+            stop = min((chunk + 1) * CHUNK, n)
             memset(&partial[0, 0], 0, d * k * sizeof(double))
             if k == 1:
-                add_rows(X, coefs, &partial[0, 0], start, stop)
+                add_rows(X, coefs, &partial[0, 0], chunk * CHUNK, stop)
             else:
-                for i in range(start, stop):
+                for i in range(chunk * CHUNK, stop):
                     add_outer(&partial[0, 0], &X[i, 0], &coefs[i, 0], d, k)
             for j in range(d * k):
                 (&out[0, 0])[j] += (&partial[0, 0])[j]
-            start = stop
 
 
 cdef inline void add_rows(

@@ -14,6 +14,19 @@ typedef int64_t four_bits __attribute__((vector_size(32), aligned(8)));
 
 static inline double four_sum(const four a) { return (a[0] + a[1]) + (a[2] + a[3]); }
 
+/* x . v by two running vectors and a tail. */
+static inline double dot(const double *x, const double *v, Py_ssize_t d) {
+    four low = ALL(0.0), high = low;
+    double tail = 0.0;
+    Py_ssize_t j = 0;
+    for (; j + 8 <= d; j += 8) {
+        low += LOAD(x + j) * LOAD(v + j);
+        high += LOAD(x + j + 4) * LOAD(v + j + 4);
+    }
+    for (; j < d; j++) tail += x[j] * v[j];
+    return four_sum(low + high) + tail;
+}
+
 /* ratio (x . g) - x . v in one sweep over x, by two running vectors for each. */
 static inline double dot_difference(const double *x, const double *v, const double *g,
                                     double ratio, Py_ssize_t d) {
