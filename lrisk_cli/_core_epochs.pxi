@@ -23,11 +23,6 @@ cdef inline uint32_t random_below(uint64_t *s, uint32_t n) noexcept nogil:
     return <uint32_t>(((next_random(s) >> 32) * <uint64_t>n) >> 32)
 
 
-cdef inline double random_unit(uint64_t *s) noexcept nogil:
-    """A double in [0, 1)."""
-    return (next_random(s) >> 11) * (1.0 / 9007199254740992.0)
-
-
 def draw_uniform_rows(Py_ssize_t n, uint64_t[::1] rng, int32_t[::1] rows):
     """Fill rows with independent draws from 0..n-1."""
     cdef Py_ssize_t t
@@ -42,7 +37,7 @@ def prepare_draws(const double[::1] lam, double[::1] keep, int32_t[::1] other,
 
     Rows with less than the average weight hand their spare chance to one with more.
     """
-    cdef Py_ssize_t n = lam.shape[0], i, low = 0, high = n
+    cdef Py_ssize_t n = lam.shape[0], i, low = 0, high = n, is_low
     cdef double total = 0
     cdef int32_t small, large
     with nogil:
@@ -52,12 +47,12 @@ def prepare_draws(const double[::1] lam, double[::1] keep, int32_t[::1] other,
         for i in range(n):
             keep[i] = lam[i] * (n / total)
             other[i] = i
-            if keep[i] < 1.0:
-                work[low] = i
-                low += 1
-            else:
-                high -= 1
-                work[high] = i
+            # Written at both ends, counted at one: no branch to mispredict.
+            work[low] = i
+            work[high - 1] = i
+            is_low = keep[i] < 1.0
+            low += is_low
+            high -= 1 - is_low
         while low > 0 and high < n:
             small, large = work[low - 1], work[high]
             other[small] = large
@@ -76,11 +71,15 @@ def draw_weighted_rows(const double[::1] keep, const int32_t[::1] other, uint64_
                        int32_t[::1] rows):
     """Fill rows with independent draws, row i with probability lam_i (see prepare_draws)."""
     cdef Py_ssize_t n = keep.shape[0], t
-    cdef uint32_t row
+    cdef uint64_t word
+    cdef int32_t row, stays
     with nogil:
         for t in range(rows.shape[0]):
-            row = random_below(&rng[0], <uint32_t>n)
-            rows[t] = row if random_unit(&rng[0]) < keep[row] else other[row]
+            # The upper half of a random word picks a row, the lower half whether it stays.
+            word = next_random(&rng[0])
+            row = <int32_t>(((word >> 32) * <uint64_t>n) >> 32)
+            stays = <uint32_t>word < 4294967296.0 * keep[row]
+            rows[t] = other[row] + stays * (row - other[row])
 
 
 # LSVRG. Between checkpoints W = Wbar + delta with delta = s V - b G, where G is the full gradient

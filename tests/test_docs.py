@@ -72,7 +72,7 @@ def close(shown: str, printed: str) -> bool:
     a, b = float(shown), float(printed)
     decimals = len(shown.partition("e")[0].partition(".")[2])
     last_digit = 1.5 * 10.0**-decimals if decimals and "e" not in shown else 0.0
-    return math.isclose(a, b, rel_tol=0.5 if abs(a) < 1e-3 else 0.01, abs_tol=last_digit)
+    return math.isclose(a, b, rel_tol=0.5 if abs(a) < 0.02 else 0.01, abs_tol=last_digit)
 
 
 def first_difference(shown: tuple[str, ...], printed: str) -> str | None:
