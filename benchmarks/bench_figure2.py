@@ -22,7 +22,7 @@ from record import HERE, record
 from lrisk_cli.losses import make_loss
 from lrisk_cli.names import Sampling, SolverName
 from lrisk_cli.problem import Problem, make_problem
-from lrisk_cli.solvers.loop import Limits, Solution
+from lrisk_cli.solvers.outcome import Limits, Solution
 from lrisk_cli.solvers.select import SolverOptions, solve
 from lrisk_cli.spectra import parse_risk
 

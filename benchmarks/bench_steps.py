@@ -18,12 +18,15 @@ from lrisk_cli.solvers.lsvrg import Lsvrg
 from lrisk_cli.spectra import parse_risk
 
 
-def yardstick(n: int, length: int, n_steps: int):
+def yardstick(X: np.ndarray, n_steps: int):
     """A function that draws rows and makes the least steps there are."""
-    rng = np.random.default_rng(0)
-    X, v = rng.standard_normal((n, length)), rng.standard_normal(length)
-    draws = RowDraws(n, random_state(1))
+    n, length = X.shape
+    v, draws = np.random.default_rng(0).standard_normal(length), RowDraws(n, random_state(1))
     return lambda: core.yardstick_steps(X, v, 1e-6, draws.draw(n_steps))
+
+
+def gaussian(n: int, d: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((n, d))
 
 
 def squared_problem(n: int, d: int, risk: str) -> Problem:
@@ -33,10 +36,10 @@ def squared_problem(n: int, d: int, risk: str) -> Problem:
     return make_problem(X, y, make_loss("squared"), parse_risk(risk), 1.0 / n)
 
 
-def squared_steps(n: int, d: int, n_steps: int, sampling: Sampling):
+def squared_steps(X: np.ndarray, n_steps: int, sampling: Sampling):
     """A function that draws rows and makes lazy LSVRG steps."""
-    rng = np.random.default_rng(0)
-    X, G, V = rng.standard_normal((n, d)), rng.standard_normal(d), np.zeros(d)
+    n, d = X.shape
+    G, V = np.random.default_rng(1).standard_normal(d), np.zeros(d)
     draws, factors = RowDraws(n, random_state(1)), np.full(n, 1e-6)
     if sampling is Sampling.WEIGHTS:
         draws.follow(parse_risk("extremile:2").weights(n))
@@ -62,10 +65,9 @@ def multinomial_steps(n: int, d: int, k: int, n_steps: int):
     )  # fmt: skip
 
 
-def whole_epoch(n: int, d: int, risk: str, sampling: Sampling):
+def whole_epoch(problem: Problem, sampling: Sampling):
     """Evaluation, sort, weights, gradient and n steps: all that an epoch does."""
-    problem = squared_problem(n, d, risk)
-    method = Lsvrg(problem, 0, n, sampling=sampling)
+    method = Lsvrg(problem, 0, problem.n_rows, sampling=sampling)
     step, weigher = method.first_step(), problem.weigher()
     state = [problem.at(np.zeros(problem.shape), weigher)]
 
@@ -96,18 +98,18 @@ def main() -> None:
     repeats = 3 if parser.parse_args().quick else 21
     rows = []
     for n, d in ((800, 8), (800, 10), (20_000, 50), (20_000, 157), (1_000_000, 20)):
-        n_steps = max(n, 200_000)
+        X, n_steps = gaussian(n, d), max(n, 200_000)
         for sampling in Sampling:
-            ours = squared_steps(n, d, n_steps, sampling)
+            ours, least = squared_steps(X, n_steps, sampling), yardstick(X, n_steps)
             what = f"squared step, d = {d}, {sampling} draws"
-            rows.append(row(what, n, 1.5, n_steps, ours, yardstick(n, d, n_steps), repeats))
-    ours, least = multinomial_steps(8000, 45, 6, 100_000), yardstick(8000, 270, 100_000)
+            rows.append(row(what, n, 1.5, n_steps, ours, least, repeats))
+    ours, least = multinomial_steps(8000, 45, 6, 100_000), yardstick(gaussian(8000, 270), 100_000)
     rows.append(row("multinomial step, 45x6", 8000, 1.7, 100_000, ours, least, repeats))
     for risk in ("superquantile:0.5", "extremile:2"):
         for sampling in Sampling:
-            ours = whole_epoch(20_000, 50, risk, sampling)
+            problem = squared_problem(20_000, 50, risk)
+            ours, least = whole_epoch(problem, sampling), yardstick(problem.X, 20_000)
             what = f"whole epoch 20000x50, {risk}, {sampling}"
-            least = yardstick(20_000, 50, 20_000)
             rows.append(row(what, 20_000, 2.5, 20_000, ours, least, repeats))
     record("steps", rows)
 

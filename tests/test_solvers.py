@@ -15,7 +15,8 @@ from lrisk_cli.losses import make_loss
 from lrisk_cli.names import Sampling, SmoothingName, SolverName
 from lrisk_cli.problem import make_problem
 from lrisk_cli.risk import Smoothing
-from lrisk_cli.solvers.loop import Limits, RecentWeights
+from lrisk_cli.solvers.loop import RecentWeights
+from lrisk_cli.solvers.outcome import Limits
 from lrisk_cli.solvers.select import SolverOptions, check_options, solve
 from lrisk_cli.spectra import parse_risk
 

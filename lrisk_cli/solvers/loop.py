@@ -5,16 +5,14 @@ arrived, undoes and halves the step when that went wrong, averages the row weigh
 bound from time to time, and stops with a sentence.
 """
 
-from dataclasses import dataclass
-from time import perf_counter
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.certificate import Certificate, certify, lower_bound
 from lrisk_cli.problem import Point, Problem
-from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.progress import Report, silent
+from lrisk_cli.solvers.outcome import Course, Limits, Solution
 
 Array = NDArray[np.float64]
 
@@ -27,43 +25,6 @@ DIVERGED = 2.0
 MAX_HALVINGS = 60
 # Proofs are tried at passes that grow by this factor: they cost far more than an epoch.
 PROOF_SPACING = 1.25
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When to stop: gap proved, passes over the rows used up, or seconds gone."""
-
-    tol: float = 1e-6
-    max_passes: float = 1000.0
-    time_limit: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Epoch:
-    """One line of a trace. The bound and the gap are the best proved so far, if any."""
-
-    passes: float
-    seconds: float
-    objective: float
-    lower_bound: float | None
-    gap: float | None
-    rank_changes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """The best weights seen and what is known about them; `status` is the sentence to show."""
-
-    W: Array
-    lam: Array
-    certificate: Certificate
-    smoothed: Certificate | None
-    status: str
-    converged: bool
-    passes: float
-    step: float | None
-    halvings: int
-    epochs: tuple[Epoch, ...]
 
 
 class Method(Protocol):
@@ -131,49 +92,44 @@ class _Run:
         step: float | None,
         report: Report,
     ) -> None:
-        self.problem, self.method, self.limits, self.report = problem, method, limits, report
+        self.problem, self.method = problem, method
+        self.course = Course(problem, limits, report)
         self.chosen_here = step is None
         self.step = method.first_step() if step is None else step
         self.weigher = problem.weigher()
         self.recent = RecentWeights(problem.n_rows)
-        self.began = perf_counter()
-        self.passes = 1.0
         self.halvings = 0
         self.stale = 0
         self.patience = PATIENCE
         self.next_proof = 4.0
-        self.bound = self.smoothed_bound = -np.inf
-        self.epochs: list[Epoch] = []
-        start = problem.at(np.zeros(problem.shape), self.weigher)
-        self.at_zero, self.smoothed_at_zero = start.objective, start.smoothed
-        self.best_W, self.best, self.best_smoothed = start.W, start.objective, start.smoothed
-        self.V = start.W
-        self.point = start
-        self.recent.add(start.lam)
+        self.point = self._at(np.zeros(problem.shape))
+        self.course.begin(self.point.objective, self.point.smoothed)
+        self.recent.add(self.point.lam)
 
     def run(self) -> Solution:
+        course = self.course
         self.method.restart(self.point.W)
-        self._note(self.point)
-        reason = self._stop_reason()
-        while reason is None:
+        course.note(self.point.objective, self.point.rank_changes)
+        while (why := self._why_stop()) is None:
             W, used = self.method.advance(self.point, self.step)
-            self.passes += used
+            course.passes += used
             self._look(W)
-            if self.passes >= self.next_proof:
+            if course.passes >= self.next_proof:
                 self._prove()
-            self._note(self.point)
-            reason = self._stop_reason()
-        if np.isinf(self.bound) or self.passes > self.next_proof / PROOF_SPACING:
+            course.note(self.point.objective, self.point.rank_changes)
+        if np.isinf(course.bound) or course.passes > self.next_proof / PROOF_SPACING:
             self._prove()
-        return self._solution(reason)
+        return course.solution(why, step=self.step, halvings=self.halvings)
+
+    def _at(self, W: Array) -> Point:
+        self.course.passes += 1.0
+        return self.problem.at(W, self.weigher)
 
     def _look(self, W: Array) -> None:
         """Evaluate W; go on from it, or undo the epoch where it diverged."""
-        point = self.problem.at(W, self.weigher)
-        self.passes += 1.0
-        if not point.smoothed <= DIVERGED * self.smoothed_at_zero:
-            point = self.problem.at(self.best_W, self.weigher)
-            self.passes += 1.0
+        point = self._at(W)
+        if not point.smoothed <= DIVERGED * self.course.smoothed_at_zero:
+            point = self._at(self.course.W)
             self._halve(point.W, stalled=False)
         else:
             self.recent.add(point.lam)
@@ -182,8 +138,7 @@ class _Run:
 
     def _compare(self, point: Point) -> None:
         """Keep the best point; halve a step of our own choice that has stopped finding better."""
-        if point.smoothed < self.best_smoothed:
-            self.best_W, self.best, self.best_smoothed = point.W, point.objective, point.smoothed
+        if self.course.offer(point.W, point.objective, point.smoothed):
             self.stale = 0
             return
         self.stale += 1
@@ -199,89 +154,13 @@ class _Run:
 
     def _prove(self) -> None:
         """Try for a better lower bound with the recent average of the weights."""
-        accuracy = 0.1 * self.limits.tol * max(self.at_zero - self.best, 1e-6 * self.at_zero)
-        bound = lower_bound(self.problem, self.recent.mean(), self.V, accuracy)
-        self.V = bound.V
-        self.bound = max(self.bound, bound.value)
-        self.smoothed_bound = max(self.smoothed_bound, bound.smoothed)
-        self.passes += 1.0
-        self.next_proof = PROOF_SPACING * self.passes
+        self.course.prove(self.recent.mean())
+        self.next_proof = PROOF_SPACING * self.course.passes
 
-    def _certificates(self) -> tuple[Certificate, Certificate | None]:
-        plain = certify(self.best, self.bound, self.at_zero)
-        if self.problem.smoothing is None:
-            return plain, None
-        return plain, certify(self.best_smoothed, self.smoothed_bound, self.smoothed_at_zero)
-
-    def _note(self, point: Point) -> None:
-        """Add a line to the trace and tell whoever watches."""
-        proved = np.isfinite(self.bound)
-        gap = certify(self.best, self.bound, self.at_zero).gap if proved else None
-        self.epochs.append(
-            Epoch(
-                passes=self.passes,
-                seconds=perf_counter() - self.began,
-                objective=point.objective,
-                lower_bound=float(self.bound) if proved else None,
-                gap=gap,
-                rank_changes=point.rank_changes,
-            )
-        )
-        note = f"objective {self.best:.6g}" + (f", gap {gap:.1e}" if gap is not None else "")
-        self.report(Progress("solve", self.passes, self.limits.max_passes, note))
-
-    def _stop_reason(self) -> str | None:
-        if np.isfinite(self.bound):
-            plain, smoothed = self._certificates()
-            if plain.gap <= self.limits.tol:
-                return "gap"
-            if smoothed is not None and smoothed.gap <= self.limits.tol:
-                return "smoothed gap"
+    def _why_stop(self) -> str | None:
+        """What ends the run now, in words."""
+        if self.course.converged:
+            return "the gap is proved"
         if self.halvings >= MAX_HALVINGS:
-            return "step"
-        if self.passes >= self.limits.max_passes:
-            return "passes"
-        limit = self.limits.time_limit
-        return "time" if limit is not None and perf_counter() - self.began >= limit else None
-
-    def _solution(self, reason: str) -> Solution:
-        plain, smoothed = self._certificates()
-        converged = plain.gap <= self.limits.tol or (
-            smoothed is not None and smoothed.gap <= self.limits.tol
-        )
-        point = self.problem.at(self.best_W, self.weigher)
-        return Solution(
-            W=self.best_W,
-            lam=point.lam,
-            certificate=plain,
-            smoothed=smoothed,
-            status=_status(reason, converged, plain, smoothed, self.limits),
-            converged=converged,
-            passes=self.passes,
-            step=self.step,
-            halvings=self.halvings,
-            epochs=tuple(self.epochs),
-        )
-
-
-def _status(
-    reason: str,
-    converged: bool,
-    plain: Certificate,
-    smoothed: Certificate | None,
-    limits: Limits,
-) -> str:
-    """The sentence that tells how the run ended."""
-    if plain.gap <= limits.tol:
-        return f"converged: gap {plain.gap:.1e} proved, {limits.tol:g} asked"
-    if converged and smoothed is not None:
-        return (
-            f"converged on the smoothed risk: gap {smoothed.gap:.1e} proved, {limits.tol:g} asked; "
-            f"against the risk itself the gap is {plain.gap:.1e}"
-        )
-    why: dict[str, str] = {
-        "passes": f"stopped after {limits.max_passes:g} passes (--max-passes)",
-        "time": f"stopped after {limits.time_limit or 0.0:g} s (--time-limit)",
-        "step": "stopped because ever smaller steps bring no progress",
-    }
-    return f"not converged: {why[reason]} with gap {plain.gap:.1e} proved, {limits.tol:g} asked"
+            return "stopped because ever smaller steps bring no progress"
+        return self.course.exhausted()

@@ -8,8 +8,9 @@ from lrisk_cli.errors import UsageError
 from lrisk_cli.names import Sampling, SolverName
 from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.solvers.loop import Limits, Method, Solution, minimise
+from lrisk_cli.solvers.loop import Method, minimise
 from lrisk_cli.solvers.lsvrg import Lsvrg
+from lrisk_cli.solvers.outcome import Limits, Solution
 from lrisk_cli.solvers.sgd import Sgd
 from lrisk_cli.solvers.srda import Srda
 from lrisk_cli.solvers.subgradient import Subgradient

@@ -1,0 +1,167 @@
+"""What every solver keeps while it runs and hands back at the end.
+
+The best point, the best bounds proved, a trace of the run, and the sentence about its end.
+"""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.certificate import Certificate, certify, lower_bound
+from lrisk_cli.problem import Problem
+from lrisk_cli.progress import Progress, Report, silent
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop: gap proved, passes over the rows used up, or seconds gone."""
+
+    tol: float = 1e-6
+    max_passes: float = 1000.0
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One line of a trace. The bound and the gap are the best proved so far, if any."""
+
+    passes: float
+    seconds: float
+    objective: float
+    lower_bound: float | None
+    gap: float | None
+    rank_changes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The best weights seen and what is known about them; `status` is the sentence to show."""
+
+    W: Array
+    lam: Array
+    certificate: Certificate
+    smoothed: Certificate | None
+    status: str
+    converged: bool
+    passes: float
+    step: float | None
+    halvings: int
+    epochs: tuple[Epoch, ...]
+
+
+class Course:
+    """The run of a solver on a problem: what it reached, what it proved, when it must stop.
+
+    With smoothing the smoothed objective decides which point is best; objective and bound are
+    always those of the risk itself.
+    """
+
+    def __init__(self, problem: Problem, limits: Limits, report: Report = silent) -> None:
+        self.problem, self.limits = problem, limits
+        self._report = report
+        self._began = perf_counter()
+        self._epochs: list[Epoch] = []
+        self.passes = 0.0
+        self.W = np.zeros(problem.shape)
+        self.best = self.best_smoothed = np.inf
+        self.at_zero = self.smoothed_at_zero = np.inf
+        self.bound = self.smoothed_bound = -np.inf
+        self._V = self.W
+
+    def begin(self, objective: float, smoothed: float) -> None:
+        """What W = 0 costs: gaps are relative to the gain over it."""
+        self.at_zero, self.smoothed_at_zero = objective, smoothed
+        self.offer(self.W, objective, smoothed)
+
+    def offer(self, W: Array, objective: float, smoothed: float) -> bool:
+        """Keep W if it is the best so far; whether it is."""
+        if not smoothed < self.best_smoothed:
+            return False
+        self.W, self.best, self.best_smoothed = W, objective, smoothed
+        return True
+
+    def prove(self, lam: Array, start: Array | None = None) -> None:
+        """Try for a better lower bound with the weights lam."""
+        accuracy = 0.1 * self.limits.tol * self.gained
+        bound = lower_bound(self.problem, lam, self._V if start is None else start, accuracy)
+        self._V = bound.V
+        self.bound = max(self.bound, bound.value)
+        self.smoothed_bound = max(self.smoothed_bound, bound.smoothed)
+        self.passes += 1.0
+
+    @property
+    def gained(self) -> float:
+        """What gaps are measured by: F(0) - F(W), with a floor."""
+        return max(self.at_zero - self.best, 1e-6 * self.at_zero, 1e-300)
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is proved about the best point."""
+        return certify(self.best, self.bound, self.at_zero)
+
+    @property
+    def smoothed_certificate(self) -> Certificate | None:
+        """The same for the smoothed problem, if there is one."""
+        if self.problem.smoothing is None:
+            return None
+        return certify(self.best_smoothed, self.smoothed_bound, self.smoothed_at_zero)
+
+    def note(self, objective: float, rank_changes: int | None = None) -> None:
+        """Add a line to the trace and tell whoever watches."""
+        proved = bool(np.isfinite(self.bound))
+        gap = self.certificate.gap if proved else None
+        bound = float(self.bound) if proved else None
+        seconds = perf_counter() - self._began
+        self._epochs.append(Epoch(self.passes, seconds, objective, bound, gap, rank_changes))
+        note = f"objective {self.best:.6g}" + (f", gap {gap:.1e}" if gap is not None else "")
+        self._report(Progress("solve", self.passes, self.limits.max_passes, note))
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap asked for is proved, of the risk itself or of the smoothed one."""
+        if not np.isfinite(self.bound):
+            return False
+        smoothed = self.smoothed_certificate
+        return self.certificate.gap <= self.limits.tol or (
+            smoothed is not None and smoothed.gap <= self.limits.tol
+        )
+
+    def exhausted(self) -> str | None:
+        """The limit that is reached, in words."""
+        limits = self.limits
+        if self.passes >= limits.max_passes:
+            return f"stopped after {limits.max_passes:g} passes (--max-passes)"
+        if limits.time_limit is not None and perf_counter() - self._began >= limits.time_limit:
+            return f"stopped after {limits.time_limit:g} s (--time-limit)"
+        return None
+
+    def solution(self, why: str, *, step: float | None = None, halvings: int = 0) -> Solution:
+        """The result; `why` tells what ended the run if the gap was not proved."""
+        point = self.problem.at(self.W, self.problem.weigher())
+        return Solution(
+            W=self.W,
+            lam=point.lam,
+            certificate=self.certificate,
+            smoothed=self.smoothed_certificate,
+            status=self._status(why),
+            converged=self.converged,
+            passes=self.passes,
+            step=step,
+            halvings=halvings,
+            epochs=tuple(self._epochs),
+        )
+
+    def _status(self, why: str) -> str:
+        gap, tol, smoothed = self.certificate.gap, self.limits.tol, self.smoothed_certificate
+        if gap <= tol:
+            return f"converged: gap {gap:.1e} proved, {tol:g} asked"
+        if self.converged and smoothed is not None:
+            return (
+                f"converged on the smoothed risk: gap {smoothed.gap:.1e} proved, {tol:g} asked; "
+                f"against the risk itself the gap is {gap:.1e}"
+            )
+        return f"not converged: {why} with gap {gap:.1e} proved, {tol:g} asked"
