@@ -64,7 +64,7 @@ def read_minima() -> dict[tuple[str, str], tuple[float, float]]:
 
 
 def read_problem(name: str, risk: str) -> Problem:
-    table = pq.read_table(DATA / f"{name}_train.parquet").to_pandas().to_numpy(dtype=float)
+    table = np.column_stack(pq.read_table(DATA / f"{name}_train.parquet").columns)
     X = np.ascontiguousarray(table[:, :-1])
     return make_problem(X, table[:, -1], make_loss("squared"), parse_risk(risk), 1.0 / len(X))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, optimize
+from scipy import linalg
 
 from lrisk_cli.kernels import core
 from lrisk_cli.problem import Problem
@@ -62,7 +62,7 @@ def lower_bound(problem: Problem, lam: Array, start: Array, accuracy: float) -> 
     bound should be for these weights (logistic losses; for squared ones it is exact).
     """
     lam = repair_weights(lam, problem.sigma)
-    V, passes = _weighted_minimiser(problem, lam, start, accuracy)
+    V, passes = weighted_minimiser(problem, lam, start, accuracy)
     Z = problem.margins(V)
     value = problem.weighted_value(V, Z, lam)
     gradient = problem.gradient(V, Z, lam)
@@ -94,7 +94,7 @@ def _rounding(problem: Problem, lam: Array, value: float, Z: Array) -> float:
     return float(ROUNDING * (value + np.sqrt(2.0 * value * size)))
 
 
-def _weighted_minimiser(
+def weighted_minimiser(
     problem: Problem, lam: Array, start: Array, accuracy: float
 ) -> tuple[Array, int]:
     """Nearly minimise lam.l(V) + mu/2 ||V||^2; the passes it took."""
@@ -162,6 +162,7 @@ def _newton(
 
 def _lbfgs(problem: Problem, lam: Array, V: Array, accuracy: float) -> tuple[Array, int]:
     """The same by L-BFGS, for many unknowns."""
+    from scipy import optimize  # few fits need it, and it takes a while to load
 
     def value_and_gradient(flat: Array) -> tuple[float, Array]:
         W = flat.reshape(V.shape)

@@ -37,6 +37,8 @@ class LossName(StrEnum):
 class SolverName(StrEnum):
     """Methods that minimise the risk."""
 
+    AUTO = "auto"
+    NEWTON = "newton"
     LSVRG = "lsvrg"
     SGD = "sgd"
     SRDA = "srda"

@@ -107,6 +107,43 @@ class Weigher:
         lam[self._order] = weights
 
 
+@dataclass(frozen=True, slots=True)
+class Tied:
+    """Rows that a projection pooled: `rows` block after block, `sizes` of these blocks."""
+
+    rows: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+
+
+class Projection:
+    """Projects numbers on P(sigma), the weights that a rising spectrum allows, again and again."""
+
+    def __init__(self, spectrum: Spectrum, sigma: Array) -> None:
+        n_rows = len(sigma)
+        self._sigma = sigma
+        self._cap = spectrum.cap(n_rows)
+        self._order = np.arange(n_rows, dtype=np.int32)
+        self._starts = np.empty(n_rows, dtype=np.int32)
+        self._scratch = np.empty(n_rows)
+        self._work = (np.empty(n_rows, dtype=np.uint64), np.empty(n_rows, dtype=np.uint64))
+
+    def __call__(self, z: Array) -> tuple[Array, Tied]:
+        """The nearest weights to z, and the rows between which they move freely. z: (n,)."""
+        lam = np.empty(len(z))
+        if self._cap is not None:
+            core.capped_simplex(z, self._cap, lam, self._scratch)
+            free = np.flatnonzero((lam > 0.0) & (lam < self._cap))
+            sizes = np.array([len(free)] if len(free) > 1 else [], dtype=np.intp)
+            return lam, Tied(free[: int(sizes.sum())], sizes)
+        core.sort_rows(z, self._order, *self._work)
+        n_blocks = core.pav_l2(z[self._order], self._sigma, 1.0, self._scratch, self._starts)
+        lam[self._order] = self._scratch
+        ends = np.append(self._starts[1:n_blocks], len(z))
+        sizes = (ends - self._starts[:n_blocks]).astype(np.intp)
+        pooled = np.repeat(sizes > 1, sizes)
+        return lam, Tied(self._order[pooled].astype(np.intp), sizes[sizes > 1])
+
+
 def spectral_risk(losses: Array, spectrum: Spectrum) -> float:
     """sum_i sigma_i l_(i). losses: (n,)."""
     return Weigher(spectrum, spectrum.weights(len(losses))).weigh(losses).value

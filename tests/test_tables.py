@@ -217,7 +217,7 @@ def test_an_absent_column_is_answered_with_the_nearest_names(tmp_path):
         ("t.csv", b'"a","b"\n"1","x"\n2,"y"'),
         ("t.csv", b"a;b\n1;x\n2;y\n"),
         ("t.tsv", b"a\tb\n1\tx\n2\ty\n"),
-        ("t.csv", gzip.compress(b"a,b\n1,x\n2,y\n")),
+        ("t.csv", gzip.compress(b"a,b\n1,x\n2,y\n", mtime=0)),
         ("t.csv.bz2", bz2.compress(b"a,b\n1,x\n2,y\n")),
         ("t.tsv.zst", pa.compress(b"a\tb\n1\tx\n2\ty\n", "zstd", asbytes=True)),
     ],
@@ -233,7 +233,7 @@ def test_standard_input_is_read_twice(tmp_path):
     )
     parquet = io.BytesIO()
     pq.write_table(pa.table({"a": [1.0, 2.0]}), parquet)
-    for data in (b"a,b\n1,x\n2,y\n", gzip.compress(b"a\n1\n2\n"), parquet.getvalue()):
+    for data in (b"a,b\n1,x\n2,y\n", gzip.compress(b"a\n1\n2\n", mtime=0), parquet.getvalue()):
         done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True)
         assert done.stdout.decode() == "[[1.0, 2.0]]\n" * 2, done.stderr.decode()
 

@@ -140,8 +140,13 @@ class Course:
         return None
 
     def solution(self, why: str, *, step: float | None = None, halvings: int = 0) -> Solution:
-        """The result; `why` tells what ended the run if the gap was not proved."""
+        """The result; `why` tells what ended the run if the gap was not proved.
+
+        The best point is evaluated once more, so that what is reported does not depend on how the
+        solver kept its margins.
+        """
         point = self.problem.at(self.W, self.problem.weigher())
+        self.best, self.best_smoothed = point.objective, point.smoothed
         return Solution(
             W=self.W,
             lam=point.lam,

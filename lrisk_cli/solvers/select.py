@@ -1,6 +1,6 @@
 """From a solver's name and options to a solution."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from threadpoolctl import threadpool_limits
 
@@ -8,12 +8,18 @@ from lrisk_cli.errors import UsageError
 from lrisk_cli.names import Sampling, SolverName
 from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Report, silent
+from lrisk_cli.solvers.direct import solve_mean
 from lrisk_cli.solvers.loop import Method, minimise
 from lrisk_cli.solvers.lsvrg import Lsvrg
+from lrisk_cli.solvers.newton import Newton
 from lrisk_cli.solvers.outcome import Limits, Solution
 from lrisk_cli.solvers.sgd import Sgd
 from lrisk_cli.solvers.srda import Srda
 from lrisk_cli.solvers.subgradient import Subgradient
+
+# Newton's matrices are (unknowns x unknowns); beyond this they cost more than they save.
+NEWTON_UNKNOWNS = 1000
+STOCHASTIC = {SolverName.LSVRG, SolverName.SGD, SolverName.SRDA}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +39,39 @@ class SolverOptions:
     seed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A solver and why it was taken."""
+
+    solver: SolverName
+    reason: str
+
+
+def choose(problem: Problem, options: SolverOptions) -> Choice:
+    """The solver that was asked for, or with `auto` the one that suits the problem."""
+    if options.solver is not SolverName.AUTO:
+        return Choice(options.solver, "asked for")
+    if problem.smoothing is not None:
+        return Choice(SolverName.LSVRG, "smoothing was asked for")
+    if problem.spectrum.flat:
+        return Choice(SolverName.NEWTON, "the mean is one weighted fit")
+    n_unknowns = problem.shape[0] * problem.shape[1]
+    if n_unknowns <= NEWTON_UNKNOWNS:
+        return Choice(SolverName.NEWTON, f"{n_unknowns} unknowns are few enough for it")
+    return Choice(SolverName.LSVRG, f"{n_unknowns} unknowns are too many for newton")
+
+
 def solve(
     problem: Problem, options: SolverOptions, limits: Limits, report: Report = silent
 ) -> Solution:
     """Minimise the problem; linear algebra runs on one thread, so that results repeat."""
-    method = _method(problem, options)
+    solver = choose(problem, options).solver
     with threadpool_limits(limits=1, user_api="blas"):
+        if solver is SolverName.NEWTON:
+            if problem.spectrum.flat:
+                return solve_mean(problem, limits, report)
+            return Newton(problem, limits, report).run()
+        method = _method(problem, replace(options, solver=solver))
         return minimise(problem, method, limits, step=options.step, report=report)
 
 

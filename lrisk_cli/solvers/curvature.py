@@ -1,0 +1,89 @@
+"""Second derivatives for Newton steps, kept up to date as cheaply as the loss allows.
+
+Letters: lam row weights, H0 = sum_i lam_i hess l_i + mu I, g_i = grad l_i, of d k numbers.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.problem import Problem
+from lrisk_cli.risk import Tied
+
+Array = NDArray[np.float64]
+
+# A Gram matrix is updated where fewer rows changed than this share, and rebuilt otherwise.
+UPDATE_SHARE = 1.0 / 3.0
+# A logistic curvature serves until the weights, or the probabilities, have moved by this much.
+REUSE = 0.05
+
+
+class Curvature(Protocol):
+    """Gives H0 for weights and margins, exactly or nearly."""
+
+    def base(self, Z: Array, lam: Array) -> Array:
+        """H0. (d k, d k)."""
+
+
+class SquaredCurvature:
+    """X' diag(lam) X + mu I, updated on the rows whose weight changed."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._lam: Array | None = None
+        self._gram = np.empty((0, 0))
+
+    def base(self, Z: Array, lam: Array) -> Array:
+        X, n_rows = self._problem.X, self._problem.n_rows
+        changed = np.arange(n_rows) if self._lam is None else np.flatnonzero(lam != self._lam)
+        if self._lam is None or len(changed) > UPDATE_SHARE * n_rows:
+            self._gram = self._problem.gram(np.maximum(lam, 0.0))
+        elif len(changed):
+            rows = X[changed]
+            self._gram = self._gram + rows.T @ (rows * (lam - self._lam)[changed, None])
+        self._lam = lam
+        return self._gram + self._problem.mu * np.eye(X.shape[1])
+
+
+class LogisticCurvature:
+    """The Hessian at an earlier point, as long as weights and probabilities moved little."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._lam: Array | None = None
+        self._P = np.empty((0, 0))
+        self._hessian = np.empty((0, 0))
+
+    def base(self, Z: Array, lam: Array) -> Array:
+        P = self._problem.loss.probabilities(Z)
+        assert P is not None  # noqa: S101  (a logistic loss)
+        if self._lam is None or self._moved(P, lam):
+            self._hessian = self._problem.hessian(Z, np.maximum(lam, 0.0))
+            self._lam, self._P = lam, P
+        return self._hessian
+
+    def _moved(self, P: Array, lam: Array) -> bool:
+        assert self._lam is not None  # noqa: S101
+        if float(np.abs(lam - self._lam).sum()) > REUSE:
+            return True
+        return float(np.max(lam @ np.abs(P - self._P))) > REUSE
+
+
+def make_curvature(problem: Problem) -> Curvature:
+    """The kind that suits the loss."""
+    if problem.loss.name == "squared":
+        return SquaredCurvature(problem)
+    return LogisticCurvature(problem)
+
+
+def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
+    """sum over blocks of (g_i - mean g)(g_i - mean g)'. (d k, d k)."""
+    rows = problem.X[tied.rows]
+    slopes = problem.loss.slopes(Z[tied.rows], problem.y[tied.rows])
+    gradients = (rows[:, :, None] * slopes[:, None, :]).reshape(len(rows), -1)
+    starts = np.concatenate([[0], np.cumsum(tied.sizes)[:-1]])
+    means = np.add.reduceat(gradients, starts, axis=0) / tied.sizes[:, None]
+    gradients -= np.repeat(means, tied.sizes, axis=0)
+    total: Array = gradients.T @ gradients
+    return total

@@ -1,0 +1,194 @@
+"""Proximal point on the row weights, semismooth Newton in W: the optimum of any rising risk.
+
+    repeat, lam_c being the centre and nu the smoothing,
+        lam(W) = projection of lam_c + l(W)/nu on P(sigma)
+        minimise  phi(W) = lam(W).l(W) - nu/2 ||lam(W) - lam_c||^2 + mu/2 ||W||^2  by Newton steps
+        lam_c <- lam(W), nu smaller, faster where the inner problem was easy
+    until the gap is proved.
+
+Letters: H0 the curvature at fixed weights, to which rows tied by the projection add
+(1/nu) (g_i - mean g)(g_i - mean g)', g_i = grad l_i; P a Newton direction, s its length.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from lrisk_cli.certificate import weighted_minimiser
+from lrisk_cli.problem import Problem
+from lrisk_cli.progress import Report, silent
+from lrisk_cli.risk import Projection, Tied
+from lrisk_cli.solvers.curvature import make_curvature, tie_curvature
+from lrisk_cli.solvers.outcome import Course, Limits, Solution
+
+Array = NDArray[np.float64]
+
+# First smoothing: this share of the spread of the losses over the spread of sigma.
+FIRST_NU = 0.3
+# The smoothing is never made smaller than this share of the first.
+LEAST_NU = 3e-7
+# An inner problem of at most EASY Newton steps was easy, of more than HARD hard.
+EASY, HARD = 3, 6
+MAX_INNER, MAX_OUTER = 40, 200
+# A step overshoots when the slope beyond it is this share of the slope at its start.
+OVERSHOOT = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is known at W for the present centre and smoothing. phi: the inner objective."""
+
+    W: Array
+    Z: Array
+    losses: Array
+    lam: Array
+    tied: Tied
+    phi: float
+
+
+class Newton:
+    """One minimisation; `run` it once."""
+
+    def __init__(self, problem: Problem, limits: Limits, report: Report = silent) -> None:
+        self.problem = problem
+        self.course = Course(problem, limits, report)
+        self.curvature = make_curvature(problem)
+        self.weigher = problem.weigher()
+        self.project = Projection(problem.spectrum, problem.sigma)
+        self.centre = np.full(problem.n_rows, 1.0 / problem.n_rows)
+        self.nu = 1.0
+        # The best lower bound by current curvatures is a guide, not a proof. A proof is tried when
+        # the guide promises this share of the gap asked for, and less after each that failed.
+        self.guide = -np.inf
+        self.share = 0.9
+
+    def run(self) -> Solution:
+        """Minimise until the gap is proved, a limit is reached, or rounding ends all progress."""
+        place = self._start()
+        least = LEAST_NU * self.nu
+        why = "stopped because rounding ends all progress"
+        for _ in range(MAX_OUTER):
+            place, n_steps = self._inner(place)
+            if self.course.converged or self.course.exhausted():
+                why = self.course.exhausted() or why
+                break
+            self.centre = place.lam
+            shrink = 0.1 if n_steps <= EASY else 0.3 if n_steps <= HARD else 0.7
+            self.nu = max(shrink * self.nu, least)
+            place = self._place(place.W, place.Z)
+        if not self.course.converged:
+            self.course.prove(place.lam, place.W)
+        return self.course.solution(why)
+
+    def _start(self) -> _Place:
+        """At the minimiser of the mean, or at zero where its risk is lower."""
+        problem, course = self.problem, self.course
+        W = np.zeros(problem.shape)
+        zero = problem.at(W, self.weigher)
+        course.begin(zero.objective, zero.smoothed)
+        course.passes += 1.0
+        accuracy = 1e-3 * course.gained
+        W, passes = weighted_minimiser(problem, self.centre, W, accuracy)
+        mean = problem.at(W, self.weigher)
+        course.passes += passes + 1.0
+        start = mean if course.offer(W, mean.objective, mean.smoothed) else zero
+        # The spread of the losses at the mean's minimiser: at zero they may all be equal.
+        spread = max(float(np.std(mean.losses)), 1e-12 * zero.objective)
+        self.nu = FIRST_NU * spread / float(problem.sigma[-1] - problem.sigma[0])
+        return self._place(start.W, start.margins)
+
+    def _place(self, W: Array, Z: Array) -> _Place:
+        """Weights and inner objective at W, whose margins are known."""
+        losses = self.problem.loss.values(Z, self.problem.y)
+        lam, tied = self.project(self.centre + losses / self.nu)
+        away = lam - self.centre
+        phi = float(lam @ losses) - 0.5 * self.nu * float(away @ away) + self.problem.penalty(W)
+        return _Place(W, Z, losses, lam, tied, phi)
+
+    def _inner(self, place: _Place) -> tuple[_Place, int]:
+        """Newton steps on phi until it is solved well enough for the gap that is left."""
+        for n_steps in range(1, MAX_INNER + 1):
+            gradient = self.problem.gradient(place.W, place.Z, place.lam)
+            H0 = self.curvature.base(place.Z, place.lam)
+            decrement = self._record(place, gradient, H0)
+            if self.course.converged or self.course.exhausted():
+                return place, n_steps
+            H = H0
+            if len(place.tied.rows):
+                H = H0 + tie_curvature(self.problem, place.Z, place.tied) / self.nu
+            P = -_solve(H, gradient)
+            slope = float(np.sum(gradient * P))
+            # phi may be flat to rounding while its weights still have far to go.
+            solved = decrement <= 0.1 * self.course.limits.tol * self.course.gained
+            if -slope <= 1e-15 * abs(place.phi) and (solved or -slope <= 1e-32 * abs(place.phi)):
+                return place, n_steps
+            place, overshot = self._search(place, P, slope)
+            self.course.passes += 2.0
+            left = max(self.course.best - self.guide, 0.0)
+            if -slope < 0.1 * left and not overshot:
+                return place, n_steps
+        return place, MAX_INNER
+
+    def _record(self, place: _Place, gradient: Array, H0: Array) -> float:
+        """Offer W as the best, raise the guiding bound, and prove when it promises enough.
+
+        Gives how far W is from the minimum for fixed weights, by the curvature.
+        """
+        problem, course = self.problem, self.course
+        weighed = self.weigher.weigh(place.losses)
+        objective = weighed.value + problem.penalty(place.W)
+        course.offer(place.W, objective, objective)
+        value = float(place.lam @ place.losses) + problem.penalty(place.W)
+        step = _solve(H0, gradient)
+        decrement = 0.5 * float(np.sum(gradient * step))
+        self.guide = max(self.guide, value - decrement)
+        if course.best - self.guide <= self.share * course.limits.tol * course.gained:
+            self.share *= 0.3
+            course.prove(place.lam, place.W - step)
+        course.note(objective, weighed.rank_changes)
+        return decrement
+
+    def _search(self, place: _Place, P: Array, slope: float) -> tuple[_Place, bool]:
+        """Go along P to where phi stops falling; whether the full step went too far.
+
+        Regula falsi (Illinois) on the derivative of phi along P, which rises.
+        """
+        problem = self.problem
+        XP = problem.margins(P)
+
+        def there(s: float) -> tuple[_Place, float]:
+            new = self._place(place.W + s * P, place.Z + s * XP)
+            slopes = problem.loss.slopes(new.Z, problem.y)
+            along = float(new.lam @ np.sum(slopes * XP, axis=1))
+            return new, along + problem.mu * float(np.sum(new.W * P))
+
+        new, beyond = there(1.0)
+        if beyond <= OVERSHOOT * -slope:
+            return new, False
+        low, at_low, high, at_high = 0.0, slope, 1.0, beyond
+        for _ in range(8):
+            s = (low * at_high - high * at_low) / (at_high - at_low)
+            s = min(max(s, low + 0.05 * (high - low)), high - 0.05 * (high - low))
+            new, found = there(s)
+            if abs(found) <= 0.2 * -slope:
+                break
+            if found > 0.0:
+                high, at_high, at_low = s, found, 0.5 * at_low
+            else:
+                low, at_low, at_high = s, found, 0.5 * at_high
+        return new, True
+
+
+def _solve(H: Array, gradient: Array) -> Array:
+    """H^-1 gradient, in the shape of the gradient; H lifted a little where it is singular."""
+    lift = 0.0
+    for _ in range(8):
+        try:
+            factor = linalg.cho_factor(H + lift * np.eye(len(H)) if lift else H, check_finite=False)
+            break
+        except linalg.LinAlgError:
+            lift = max(100.0 * lift, 1e-14 * float(np.trace(H)) / len(H))
+    flat: Array = linalg.cho_solve(factor, gradient.ravel(), check_finite=False)
+    return flat.reshape(gradient.shape)
