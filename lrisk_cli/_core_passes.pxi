@@ -156,6 +156,35 @@ def row_norms(const double[:, ::1] X, double[::1] out):
             out[i] = dot(&X[i, 0], &X[i, 0], d)
 
 
+def scale_rows(const double[:, ::1] X, const double[::1] roots, double[:, ::1] out) -> int:
+    """Put roots[i] X[i] into out, row after row, leaving out those with no root; their number."""
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], i, j, kept = 0
+    with nogil:
+        for i in range(n):
+            if roots[i] == 0:
+                continue
+            for j in range(d):
+                out[kept, j] = roots[i] * X[i, j]
+            kept += 1
+    return kept
+
+
+def block_sums(const double[:, ::1] X, const double[::1] coefs, const int64_t[::1] rows,
+               const int64_t[::1] sizes, double[:, ::1] out):
+    """out[b] = sum of coefs[i] X[i] over the rows of block b, over the root of its size."""
+    cdef Py_ssize_t d = X.shape[1], b, t, j, at = 0
+    cdef double share
+    with nogil:
+        for b in range(sizes.shape[0]):
+            memset(&out[b, 0], 0, d * sizeof(double))
+            for t in range(at, at + sizes[b]):
+                add_scaled(&out[b, 0], coefs[rows[t]], &X[rows[t], 0], d)
+            at += sizes[b]
+            share = 1.0 / sqrt(<double>sizes[b])
+            for j in range(d):
+                out[b, j] *= share
+
+
 # Losses of one row: margins z (what the model says), target y or class code.
 
 cdef inline double binary_loss(double z, double y) noexcept nogil:

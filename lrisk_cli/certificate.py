@@ -5,7 +5,7 @@ For any weights lam in P(sigma), weak duality gives
 The left side is strongly convex, so value(V) - ||gradient(V)||^2 / (2 mu) at any V is below it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,18 +58,27 @@ def certify(objective: float, lower_bound: float, at_zero: float) -> Certificate
 def lower_bound(problem: Problem, lam: Array, start: Array, accuracy: float) -> Bound:
     """Bound the optimum from below with the weights lam, repaired into P(sigma).
 
-    `start` is a guess of the minimiser of the lam-weighted problem; `accuracy` is how tight the
-    bound should be for these weights (logistic losses; for squared ones it is exact).
+    `start` is a guess of the minimiser of the lam-weighted problem. If the bound there is not
+    within `accuracy` of the best for these weights, the minimiser is computed.
     """
     lam = repair_weights(lam, problem.sigma)
-    V, passes = weighted_minimiser(problem, lam, start, accuracy)
+    bound, slack = _bound_at(problem, lam, start)
+    if slack > accuracy:
+        V, passes = weighted_minimiser(problem, lam, start, accuracy)
+        better, _ = _bound_at(problem, lam, V)
+        passes += bound.passes + better.passes
+        bound = replace(better if better.value > bound.value else bound, passes=passes)
+    return bound
+
+
+def _bound_at(problem: Problem, lam: Array, V: Array) -> tuple[Bound, float]:
+    """The bound that V proves, and how much its gradient may have cost."""
     Z = problem.margins(V)
     value = problem.weighted_value(V, Z, lam)
-    gradient = problem.gradient(V, Z, lam)
+    slack = float(np.sum(problem.gradient(V, Z, lam) ** 2)) / (2.0 * problem.mu)
     penalty = 0.0 if problem.smoothing is None else problem.smoothing.penalty(lam)
-    bound = value - float(np.sum(gradient**2)) / (2.0 * problem.mu)
-    bound -= _rounding(problem, lam, value, Z)
-    return Bound(bound, bound - penalty, V, passes + 1)
+    bound = value - slack - _rounding(problem, lam, value, Z)
+    return Bound(bound, bound - penalty, V, 1), slack
 
 
 def repair_weights(lam: Array, sigma: Array) -> Array:

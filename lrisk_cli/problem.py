@@ -17,7 +17,7 @@ from lrisk_cli.spectra import Spectrum
 Array = NDArray[np.float64]
 
 # Rows of X that a Gram matrix takes in at a time: the sums do not depend on anything else.
-GRAM_CHUNK = 4096
+GRAM_CHUNK = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +105,12 @@ class Problem:
     def gram(self, weights: Array) -> Array:
         """X' diag(weights) X, rows without weight left out. (d, d)."""
         d = self.X.shape[1]
-        total = np.zeros((d, d))
+        total, scaled = np.zeros((d, d)), np.empty((min(GRAM_CHUNK, self.n_rows), d))
+        roots = np.sqrt(weights)
         for start in range(0, self.n_rows, GRAM_CHUNK):
             chunk = slice(start, start + GRAM_CHUNK)
-            roots = np.sqrt(weights[chunk])
-            kept = roots > 0.0
-            if kept.any():
-                rows = self.X[chunk][kept] * roots[kept, None]
-                total += rows.T @ rows
+            kept = scaled[: core.scale_rows(self.X[chunk], roots[chunk], scaled)]
+            total += kept.T @ kept
         return total
 
     def hessian(self, Z: Array, lam: Array) -> Array:

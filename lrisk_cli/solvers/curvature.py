@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from lrisk_cli.kernels import core
 from lrisk_cli.problem import Problem
 from lrisk_cli.risk import Tied
 
@@ -17,6 +18,8 @@ Array = NDArray[np.float64]
 UPDATE_SHARE = 1.0 / 3.0
 # A logistic curvature serves until the weights, or the probabilities, have moved by this much.
 REUSE = 0.05
+# Above this many tied rows their curvature is summed without a copy of them.
+MANY_TIES = 1000
 
 
 class Curvature(Protocol):
@@ -79,6 +82,8 @@ def make_curvature(problem: Problem) -> Curvature:
 
 def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
     """sum over blocks of (g_i - mean g)(g_i - mean g)'. (d k, d k)."""
+    if problem.loss.n_outputs == 1 and len(tied.rows) > MANY_TIES:
+        return _tie_curvature_by_sums(problem, Z, tied)
     rows = problem.X[tied.rows]
     slopes = problem.loss.slopes(Z[tied.rows], problem.y[tied.rows])
     gradients = (rows[:, :, None] * slopes[:, None, :]).reshape(len(rows), -1)
@@ -87,3 +92,13 @@ def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
     gradients -= np.repeat(means, tied.sizes, axis=0)
     total: Array = gradients.T @ gradients
     return total
+
+
+def _tie_curvature_by_sums(problem: Problem, Z: Array, tied: Tied) -> Array:
+    """The same as sum g_i g_i' - sum over blocks of (sum g)(sum g)' / size: no copy of the rows."""
+    slopes = problem.loss.slopes(Z, problem.y)[:, 0]
+    weights = np.zeros(problem.n_rows)
+    weights[tied.rows] = slopes[tied.rows] ** 2
+    sums = np.empty((len(tied.sizes), problem.X.shape[1]))
+    core.block_sums(problem.X, slopes, tied.rows, tied.sizes, sums)
+    return problem.gram(weights) - sums.T @ sums
