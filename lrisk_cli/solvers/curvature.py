@@ -38,15 +38,15 @@ class SquaredCurvature:
         self._gram = np.empty((0, 0))
 
     def base(self, Z: Array, lam: Array) -> Array:
-        X, n_rows = self._problem.X, self._problem.n_rows
-        changed = np.arange(n_rows) if self._lam is None else np.flatnonzero(lam != self._lam)
-        if self._lam is None or len(changed) > UPDATE_SHARE * n_rows:
-            self._gram = self._problem.gram(np.maximum(lam, 0.0))
-        elif len(changed):
-            rows = X[changed]
-            self._gram = self._gram + rows.T @ (rows * (lam - self._lam)[changed, None])
+        problem = self._problem
+        change = lam if self._lam is None else lam - self._lam
+        if self._lam is None or np.count_nonzero(change) > UPDATE_SHARE * problem.n_rows:
+            self._gram = problem.gram(np.maximum(lam, 0.0))
+        else:
+            self._gram += problem.gram(np.maximum(change, 0.0))
+            self._gram -= problem.gram(np.maximum(-change, 0.0))
         self._lam = lam
-        return self._gram + self._problem.mu * np.eye(X.shape[1])
+        return self._gram + problem.mu * np.eye(len(self._gram))
 
 
 class LogisticCurvature:
