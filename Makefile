@@ -35,9 +35,9 @@ demo: $(BUILT)
 	@mkdir -p demo_output
 	@set -e; PATH="$$PWD/$(BIN):$$PATH"; \
 	run() { printf '\n$$ %s\n' "$$*"; "$$@"; }; \
-	run lrisk fit $(WINE) --target quality --risk superquantile:0.9 --holdout 0.2 --tol 1e-4 \
+	run lrisk fit $(WINE) --target quality --risk superquantile:0.9 --holdout 0.2 \
 		-o demo_output/tail.json --force; \
-	run lrisk fit $(WINE) --target quality --risk mean --holdout 0.2 --tol 1e-4 \
+	run lrisk fit $(WINE) --target quality --risk mean --holdout 0.2 \
 		-o demo_output/mean.json --force; \
 	run lrisk evaluate demo_output/tail.json $(WINE) --intervals; \
 	run lrisk evaluate demo_output/mean.json $(WINE) --intervals; \

@@ -303,12 +303,12 @@ cdef void batch_subgradient(
 
 def sgd_steps(int loss, const double[:, ::1] X, const double[::1] y, const int32_t[::1] labels,
               const double[::1] sigma, double[:, ::1] W, double[:, ::1] average, double step,
-              double l2, Py_ssize_t first, Py_ssize_t n_steps, uint64_t[::1] rng,
+              double delay, double l2, Py_ssize_t first, Py_ssize_t n_steps, uint64_t[::1] rng,
               int32_t[::1] pool, double[:, ::1] margins, double[::1] losses,
               int32_t[::1] order, double[:, ::1] gradient):
     """Subgradient steps W <- (1 - eta mu) W - eta v of batches, and the running mean of W.
 
-    eta = step, or 1 / (mu t) at the t-th step (from first on) when step is 0. y or labels may be
+    eta = step, or 1 / (mu (t + delay)) at step t (from first on) when step is 0. y or labels may be
     empty, as the loss (0 squared, 1 binary, 2 multinomial) needs the other.
     """
     cdef Py_ssize_t size = W.shape[0] * W.shape[1], t, j
@@ -322,7 +322,7 @@ def sgd_steps(int loss, const double[:, ::1] X, const double[::1] y, const int32
     cdef double *g = &gradient[0, 0]
     with nogil:
         for t in range(first, first + n_steps):
-            eta = step if step > 0 else 1.0 / (l2 * t)
+            eta = step if step > 0 else 1.0 / (l2 * (t + delay))
             draw_batch(&batch, &rng[0], X.shape[0])
             memset(g, 0, size * sizeof(double))
             batch_subgradient(&batch, X, targets, codes, sigma, w, g)

@@ -154,6 +154,7 @@ def _usage_sentence(error: Any) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "lrisk"
     finding = str(error.format_message()).rstrip(".").replace("\n\t", " ")
+    finding = finding.replace(": Value error, ", ": ").replace(": Input should", ": should")
     return f"{finding[:1].lower()}{finding[1:]}; see {path} --help"
 
 

@@ -132,12 +132,14 @@ def encode_design(
 def _choose_columns(table: Table, options: DesignOptions) -> tuple[tuple[Column, ...], Column]:
     """The feature columns, in the order asked for or that of the file, and the target."""
     target = table.column(options.target)
-    taken = {options.target: "the target", options.id_column: "the --id column"}
+    taken = {options.target: "the target"}
     if options.id_column is not None:
         table.column(options.id_column)
+        taken.setdefault(options.id_column, "the --id column")
     for option, names in (("--features", options.features), ("--exclude", options.exclude)):
         for position, name in enumerate(names):
-            if name in taken:
+            # The id column is no feature anyway, so it may be excluded once more.
+            if name in taken and (option, name) != ("--exclude", options.id_column):
                 raise UsageError(f"{option}: '{name}' is {taken[name]}; leave it out there")
             if name in names[:position]:
                 raise UsageError(f"{option}: '{name}' is named twice; name it once")

@@ -13,14 +13,17 @@ from lrisk_cli.losses import make_loss
 from lrisk_cli.model import Model
 from lrisk_cli.modelfile import FitRecord
 from lrisk_cli.names import LossName, SmoothingName
-from lrisk_cli.problem import make_problem
+from lrisk_cli.problem import Problem, make_problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk import Smoothing
-from lrisk_cli.solvers.loop import Limits, Solution
-from lrisk_cli.solvers.select import SolverOptions, check_options, solve
+from lrisk_cli.solvers.outcome import Limits, Solution
+from lrisk_cli.solvers.select import SolverOptions, check_options, choose, solve
 from lrisk_cli.spectra import Spectrum
 
 Array = NDArray[np.float64]
+
+# A fit that lowers the objective by less than this share has learned next to nothing.
+SMALL_GAIN = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +80,25 @@ def fit_design(design: Design, options: FitOptions, report: Report = silent) -> 
         risk=str(options.risk),
         l2=mu,
         coefficients=solution.W,
-        fit=_record(design, options, problem.smoothing, solution),
+        fit=_record(design, options, problem, solution),
     )
     return Fitted(model, solution)
+
+
+def remarks(record: FitRecord) -> tuple[str, ...]:
+    """What a user should know who expects every fit to have learned something."""
+    if not record.gap or record.absolute_gap is None:
+        return ()
+    gained = record.absolute_gap / record.gap
+    share = gained / (record.objective + gained)
+    if share > SMALL_GAIN:
+        return ()
+    # A gap of 1 or more leaves open whether it is the fault of the risk or of the run.
+    patience = "allow more passes, or " if record.gap >= 1.0 else ""
+    return (
+        f"the objective is only {100.0 * share:.2g} % below that of zero coefficients: {patience}"
+        "choose a milder risk such as extremile:2",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +131,12 @@ def _smoothing(options: FitOptions, n_rows: int) -> Smoothing | None:
     return Smoothing(options.smoothing, options.nu or usual)
 
 
-def _record(
-    design: Design, options: FitOptions, smoothing: Smoothing | None, solution: Solution
-) -> FitRecord:
-    proved, smoothed = solution.certificate, solution.smoothed
+def _record(design: Design, options: FitOptions, problem: Problem, solution: Solution) -> FitRecord:
+    proved, smoothed, smoothing = solution.certificate, solution.smoothed, problem.smoothing
+    choice = choose(problem, options.solver)
     return FitRecord(
-        solver=options.solver.solver.value,
+        solver=choice.solver.value,
+        solver_reason=choice.reason,
         status=solution.status,
         passes=solution.passes,
         objective=proved.objective,

@@ -12,6 +12,7 @@ from lrisk_cli.names import Missing, Task
 from lrisk_cli.tables import Column
 
 MOST_CLASSES = 1000
+FEW_NUMBERS = 20
 
 Notes = tuple[str, ...]
 
@@ -38,10 +39,10 @@ def decide_task(place: str, name: str, target: Floats | Texts, task: Task) -> tu
             f"task: classification, because '{name}' holds two values ({pair}); "
             "pass --task regression to treat them as numbers",
         )
-    return Task.REGRESSION, (
-        f"task: regression, because '{name}' holds numbers ({len(distinct)} distinct); "
-        "pass --task classification to treat them as classes",
-    )
+    note = f"task: regression, because '{name}' holds numbers ({len(distinct)} distinct)"
+    if len(distinct) <= FEW_NUMBERS:
+        note += "; pass --task classification to treat them as classes"
+    return Task.REGRESSION, (note,)
 
 
 def find_classes(place: str, target: Floats | Texts) -> tuple[str, ...]:
@@ -180,10 +181,10 @@ def _learn_categories(
     other = len(kept) < len(ranked)
     feature = Feature(name, "category", categories=categories, other=other, fill=fill)
     if other:
-        share = 1.0 - counts[kept].sum() / counts.sum()
+        rest = counts.sum() - counts[kept].sum()
         return feature, [
             f"column '{name}' has {len(ranked)} categories; the {len(kept)} most frequent keep a "
-            f"column each, the rest ({share:.1%} of the rows) share one"
+            f"column each, the rest ({rest} of {counts.sum()} cells) share one"
         ]
     if len(ranked) == 1:
         return feature, [f"column '{name}' is constant ({categories[0]!r}) and teaches nothing"]

@@ -23,6 +23,7 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the model was fitted and what was proved. The bounds are null for falling risks."""
 
     solver: str
+    solver_reason: str
     status: str
     passes: NotNegative
     objective: float

@@ -3,9 +3,9 @@
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,23 @@ def check_output(path: str | os.PathLike[str], *, force: bool, table: bool = Fal
         raise UsageError(f"{path}: the folder {folder} is not writable; choose another")
 
 
+def check_apart(
+    outputs: Sequence[str | os.PathLike[str] | None], inputs: Sequence[str | os.PathLike[str]]
+) -> None:
+    """UsageError if two outputs are the same file, or one of them would replace an input.
+
+    None among the outputs: one that was not asked for.
+    """
+    taken = {os.path.realpath(path): "also an input" for path in inputs}
+    for path in outputs:
+        if path is None:
+            continue
+        place = os.path.realpath(path)
+        if place in taken:
+            raise UsageError(f"{path}: is {taken[place]}; give the output a path of its own")
+        taken[place] = "named for two outputs"
+
+
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Put the bytes at `path`, whole or not at all."""
     _replace(Path(path), lambda temporary: _write_pieces(temporary, iter((data,))))
@@ -55,8 +72,7 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> 
     NaN and null are empty fields in text and null in Parquet.
     """
     target = Path(path)
-    arrays = {name: _as_arrow(values) for name, values in columns.items()}
-    table = pa.table(arrays)
+    table = _as_table(columns)
     delimiter = TABLE_DELIMITERS.get(target.suffix.lower())
     if delimiter is None:
         _replace(target, lambda temporary: pq.write_table(table, temporary))
@@ -64,16 +80,21 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> 
         _replace(target, lambda temporary: _write_pieces(temporary, _text_of(table, delimiter)))
 
 
+def write_csv(stream: BinaryIO, columns: Mapping[str, Column]) -> None:
+    """A table as CSV into an open stream, as write_table spells it."""
+    stream.writelines(_text_of(_as_table(columns), ","))
+
+
 def _replace(target: Path, write: Callable[[str], object]) -> None:
     """Let `write` fill a temporary file beside the target, then give it the target's name.
 
     A link is followed; a device or pipe is written to as it is.
     """
-    target = Path(os.path.realpath(target))
     try:
         if target.exists() and not target.is_file():
             write(str(target))
             return
+        target = Path(os.path.realpath(target))
         temporary = _create_beside(target)
         try:
             write(temporary)
@@ -109,6 +130,10 @@ def _flush(path: str) -> None:
 def _write_pieces(path: str, pieces: Iterator[bytes]) -> None:
     with open(path, "wb") as file:
         file.writelines(pieces)
+
+
+def _as_table(columns: Mapping[str, Column]) -> pa.Table:
+    return pa.table({name: _as_arrow(values) for name, values in columns.items()})
 
 
 def _as_arrow(values: Column) -> pa.Array:

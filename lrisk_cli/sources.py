@@ -2,7 +2,7 @@
 
 import glob
 import os
-import shutil
+import select
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -20,6 +20,7 @@ Format = Literal["text", "parquet", "arrow"]
 TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+SECONDS_ASLEEP = 0.5
 MAGIC = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh", "bz2"))
 
 
@@ -111,6 +112,8 @@ def _is_table(name: str) -> bool:
 def _file_source(path: str) -> Source:
     try:
         with open(path, "rb") as file:
+            if not file.seekable():
+                return _spool(path, file.fileno())
             start = file.read(8)
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file; check the path") from error
@@ -120,9 +123,20 @@ def _file_source(path: str) -> Source:
 
 
 def _spool_stdin() -> Source:
-    """Standard input, kept in an unnamed file so that it can be read more than once."""
+    label = "standard input"
+    if sys.stdin is None:
+        raise DataError(f"{label}: is closed; pipe a table into it, or name a file")
+    try:
+        return _spool(label, sys.stdin.fileno())
+    except OSError as error:
+        raise unreadable(label, error) from error
+
+
+def _spool(label: str, pipe: int) -> Source:
+    """All that comes through a pipe, in an unnamed file so that it can be read more than once."""
     spool = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the table is
-    shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
+    while chunk := _read_awake(pipe):
+        spool.write(chunk)
     spool.seek(0)
     start = spool.read(8)
 
@@ -131,7 +145,17 @@ def _spool_stdin() -> Source:
         file.seek(0)
         return pa.PythonFile(file, mode="r")
 
-    return _source("standard input", "", start, reopen)
+    return _source(label, "", start, reopen)
+
+
+def _read_awake(pipe: int) -> bytes:
+    """The next bytes, empty at the end. A signal that comes just before the wait is not slept over.
+
+    Python looks at signals between its own steps, and a read that has begun may last for ever.
+    """
+    while not select.select([pipe], [], [], SECONDS_ASLEEP)[0]:
+        pass
+    return os.read(pipe, 1 << 20)
 
 
 def _source(label: str, path: str, start: bytes, open_raw: Callable[[], pa.NativeFile]) -> Source:

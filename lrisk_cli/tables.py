@@ -11,12 +11,13 @@ from lrisk_cli import columnar, csvfiles
 from lrisk_cli.arrays import arrow_texts
 from lrisk_cli.cells import Cells, Floats, Stray, Texts, infer_cells, to_numbers, to_texts
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.outputs import check_output, write_bytes, write_table
+from lrisk_cli.outputs import check_apart, check_output, write_bytes, write_csv, write_table
 from lrisk_cli.sources import Source, find_sources
 
 __all__ = [
     "BATCH_ROWS", "Batch", "Column", "Stray", "Table", "Texts",
-    "check_output", "join_arrays", "open_table", "write_bytes", "write_table",
+    "check_apart", "check_output", "join_arrays", "open_table", "write_bytes", "write_csv",
+    "write_table",
 ]  # fmt: skip
 
 BATCH_ROWS = 16_384
@@ -50,7 +51,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Files of the same columns, read as one table. n_rows is None when only reading tells."""
+    """Files of the same columns, read as one table. n_rows is None when only reading tells.
+
+    settled: columns that a model needs as they are, so no option can make them something else.
+    """
 
     label: str
     columns: tuple[Column, ...]
@@ -59,6 +63,7 @@ class Table:
     layouts: tuple[csvfiles.Layout | None, ...]
     cells: Mapping[str, Cells]
     batch_rows: int
+    settled: frozenset[str] = frozenset()
 
     def column(self, name: str) -> Column:
         """The column of that name. DataError, with the nearest names, when there is none."""
@@ -66,6 +71,11 @@ class Table:
             if column.name == name:
                 return column
         raise _no_such_column(self.label, name, [column.name for column in self.columns])
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files it is read from, as messages name them."""
+        return tuple(source.label for source in self.sources)
 
     def column_groups(self, names: Sequence[str]) -> list[list[str]]:
         """The columns in the groups in which a caller that needs them all had better read them.
@@ -93,9 +103,11 @@ class Table:
         """
         for name in (*columns, *as_is):
             if self.column(name).kind == "nested":
+                remedy = (
+                    "convert it" if name in (*self.settled, *as_is) else f"pass --exclude {name}"
+                )
                 raise DataError(
-                    f"{self.label}, column '{name}': holds neither numbers nor text; "
-                    f"pass --exclude {name}"
+                    f"{self.label}, column '{name}': holds neither numbers nor text; {remedy}"
                 )
         wanted = list(dict.fromkeys((*columns, *as_is)))
         first_row = 0
@@ -103,7 +115,7 @@ class Table:
             source_row = 0
             for block in self._blocks(source, layout, wanted, as_is):
                 if block.strays and not strays_are_missing:
-                    raise _stray_error(source.label, source_row, block.strays)
+                    raise self._stray_error(source.label, source_row, block.strays)
                 for part in _slices(block, self.batch_rows):
                     strays = part.strays
                     yield Batch(
@@ -143,6 +155,15 @@ class Table:
 
         yield from csvfiles.read_blocks(source, layout, parse)
 
+    def _stray_error(self, label: str, first_row: int, strays: Mapping[str, Stray]) -> DataError:
+        name = min(strays, key=lambda name: strays[name].offset)
+        stray = strays[name]
+        retype = "" if name in self.settled else f" or --dtype {name}=string"
+        return DataError(
+            f"{label}, column '{name}', row {first_row + stray.offset}: {stray.text!r} is not a "
+            f"{stray.wanted}; pass --missing drop{retype}"
+        )
+
 
 def open_table(
     sources: Sequence[str],
@@ -180,6 +201,7 @@ def open_table(
         tuple(look.layout for look in looks),
         cells,
         batch_rows,
+        frozenset(expected or ()),
     )
 
 
@@ -298,15 +320,6 @@ def _check_same_columns(first: str, expected: _Look, other: str, look: _Look) ->
                 f"{other}, column '{name}': holds {kinds[1]} where {first} has {kinds[0]}; "
                 "columns must agree"
             )
-
-
-def _stray_error(label: str, first_row: int, strays: Mapping[str, Stray]) -> DataError:
-    name = min(strays, key=lambda name: strays[name].offset)
-    stray = strays[name]
-    return DataError(
-        f"{label}, column '{name}', row {first_row + stray.offset}: {stray.text!r} is not a "
-        f"{stray.wanted}; pass --missing drop or --dtype {name}=string"
-    )
 
 
 def _no_such_column(label: str, name: str, names: Sequence[str]) -> DataError:

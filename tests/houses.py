@@ -83,7 +83,8 @@ def write_model(folder: Path, name: str, target: str, missing: Missing = Missing
         goals = design.y[:, None]
     W = np.linalg.solve(X.T @ X + np.eye(X.shape[1]), X.T @ goals)
     record = FitRecord(
-        solver="lsvrg", status="the gap is below the tolerance", passes=12.0, objective=0.5,
+        solver="lsvrg", solver_reason="asked for",
+        status="the gap is below the tolerance", passes=12.0, objective=0.5,
         lower_bound=0.4999, absolute_gap=1e-4, gap=2.5e-4, objective_scale="standardised",
         smoothing="none", nu=None, smoothed_objective=None, smoothed_gap=None, step=0.1,
         seed=0, rows_read=N_ROWS, rows_used=N_ROWS, rows_dropped=0,

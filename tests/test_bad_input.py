@@ -93,12 +93,19 @@ def test_text_that_is_not_utf8_is_refused(folder):
         (["--target", "y", "--loss", "logistic"], "does not fit regression"),
         (["--target", "y", "--holdout", "1.5"], "fraction between 0 and 1"),
         (["--target", "y", "--l2", "-1"], "l2"),
-        (["--target", "y", "--tol", "-1"], "tol"),
+        (["--target", "y", "--l2", "0"], "--l2 must be greater than 0"),
+        (["--target", "y", "--nu", "0.1"], "add --smoothing l2 or entropy"),
+        (["--target", "y", "--step", "-1"], "--step takes a number greater than 0, or decay"),
+        (["--target", "y", "--step", "decay"], "--step decay has no meaning for --solver "),
+        (["--target", "y", "--solver", "sgd", "--epoch-length", "9"], "it belongs to lsvrg"),
+        (["--target", "y", "--holdout", "0.2", "--test", "good.csv"], "pass one of them"),
+        (["--target", "y", "--tol", "-1"], "'--tol': should be greater than or equal to 0"),
         (["--target", "y", "--dtype", "x=banana"], "--dtype"),
         (["--target", "y", "-o", "good.csv"], "good.csv: exists; pass --force"),
         (["--target", "y", "-o", "absent/model.json"], "absent"),
         (["--target", "y", "--losses", "losses.txt"], "losses.txt"),
-        (["--target", "y", "-o", "a.csv", "--losses", "a.csv"], "same path"),
+        (["--target", "y", "--losses", "a.csv", "--trace", "./a.csv"], "named for two outputs"),
+        (["--target", "y", "-o", "good.csv", "--force"], "good.csv: is also an input; give"),
         ([], "--target"),
         (["--target", "y", "--solver", "magic"], "magic"),
     ],
@@ -110,6 +117,41 @@ def test_a_bad_request_is_refused_before_any_work(folder, arguments, finding):
 
 def test_a_risk_is_judged_before_the_table_is_read(folder):
     assert "unknown risk" in refusal(folder, 2, "absent.csv", "--target", "y", "--risk", "worst")
+
+
+def test_a_table_to_test_on_is_refused_before_the_solver_starts(folder):
+    """An endless fit, so only a check before it lets the program end."""
+    endless = ["--target", "y", "--tol", "0", "--max-passes", "1e12", "-o", "model.json"]
+    (folder / "test.csv").write_text("x,colour,y\n1,red,2\n")
+    sentence = refusal(folder, 3, "good.csv", *endless, "--test", "test.csv")
+    assert "test.csv: no column 'color'; did you mean 'colour'?" in sentence
+    sentence = refusal(folder, 3, "good.csv", *endless, "--test", "absent.csv")
+    assert "absent.csv: no such file; check the path" in sentence
+    sentence = refusal(folder, 2, "good.csv", *endless, "--test", "test.csv", "--losses",
+                       "test.csv", "--force")  # fmt: skip
+    assert "test.csv: is also an input" in sentence
+
+
+def test_a_stray_cell_names_the_remedies_that_the_command_has(folder):
+    assert fit(folder, "good.csv", "--target", "y", "-o", "model.json").returncode == 0
+    (folder / "bad.csv").write_text(GOOD + "oops,red,1\n")
+    finding = "lrisk: error: bad.csv, column 'x', row 40: 'oops' is not a number"
+    run = fit(folder, "bad.csv", "--target", "y")
+    assert run.stderr == f"{finding}; pass --missing drop or --dtype x=string\n"
+    for command in ("evaluate", "predict"):
+        arguments = [sys.executable, "-m", "lrisk_cli", command, "model.json", "bad.csv"]
+        run = subprocess.run(arguments, capture_output=True, text=True, cwd=folder, timeout=60)
+        assert (run.returncode, run.stdout) == (3, "")
+        assert run.stderr == f"{finding}; pass --missing drop\n"
+        run = subprocess.run([*arguments, "--missing", "drop"], capture_output=True, cwd=folder)
+        assert run.returncode == 0
+
+
+def test_a_closed_standard_input_is_refused(folder):
+    command = f"{sys.executable} -m lrisk_cli fit - --target y <&-"
+    run = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=folder)
+    assert run.returncode == 3
+    assert run.stderr.startswith("lrisk: error: standard input: is closed; pipe a table into it")
 
 
 def test_a_folder_that_cannot_be_written_is_refused(folder):

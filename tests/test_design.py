@@ -113,7 +113,7 @@ def test_the_most_frequent_categories_keep_a_column(tmp_path):
         [0, 0, 1], [0, 1, 0], [0, 1, 0], [1, 0, 0], [1, 0, 0], [0, 0, 1]
     ]  # fmt: skip
     assert any("4 categories; the 2 most frequent" in note for note in design.notes)
-    assert any("33.3% of the rows" in note for note in design.notes)
+    assert any("(10 of 30 cells)" in note for note in design.notes)
 
 
 # Columns
@@ -124,6 +124,9 @@ def test_columns_are_chosen_in_the_order_asked_and_ids_are_no_features(tmp_path)
     design = design_of(tmp_path, ROWS, options)
     assert design.encoding.feature_names == ("age", "size")
     assert design.ids.to_pylist() == COLORS
+    assert (
+        design_of(tmp_path, ROWS, replace(options, exclude=("color",))).encoding == design.encoding
+    )
     excluding = replace(OPTIONS, exclude=("size", "color"), intercept=False)
     assert design_of(tmp_path, ROWS, excluding).encoding.column_names == ("age",)
 

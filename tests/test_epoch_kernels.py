@@ -145,10 +145,10 @@ def test_sgd_steps_equal_plain_steps(
     expected, expected_mean = W.copy(), mean.copy()
     for t in range(1, 30):
         core.sgd_steps(
-            problem.loss.code, problem.X, numbers, labels, sigma, W, mean, step, problem.mu, t, 1,
-            rng, pool, *work, np.empty(problem.shape),
+            problem.loss.code, problem.X, numbers, labels, sigma, W, mean, step, 2.5, problem.mu, t,
+            1, rng, pool, *work, np.empty(problem.shape),
         )  # fmt: skip
-        eta = step or 1.0 / (problem.mu * t)
+        eta = step or 1.0 / (problem.mu * (t + 2.5))
         expected_mean += (expected - expected_mean) / t
         gradient = plain_batch(problem, sigma, expected, pool[:16])
         expected = (1 - eta * problem.mu) * expected - eta * gradient
@@ -182,8 +182,8 @@ def test_a_batch_of_all_rows_is_the_full_subgradient(core: ModuleType) -> None:
     point = problem.at(W, problem.weigher())
     expected = W - 0.1 * problem.gradient(W, point.margins, point.lam)
     core.sgd_steps(
-        0, problem.X, numbers, labels, sigma, W, np.zeros(problem.shape), 0.1, problem.mu, 1, 1,
-        state(), pool, *work, np.empty(problem.shape),
+        0, problem.X, numbers, labels, sigma, W, np.zeros(problem.shape), 0.1, 0.0, problem.mu, 1,
+        1, state(), pool, *work, np.empty(problem.shape),
     )  # fmt: skip
     np.testing.assert_allclose(W, expected, rtol=1e-12)
 
@@ -196,7 +196,7 @@ def test_batches_are_drawn_without_replacement_and_evenly(core: ModuleType) -> N
     for _ in range(4000):
         core.sgd_steps(
             0, problem.X, numbers, labels, sigma, np.zeros(problem.shape), np.zeros(problem.shape),
-            0.1, 1.0, 1, 1, rng, pool, *work, np.empty(problem.shape),
+            0.1, 0.0, 1.0, 1, 1, rng, pool, *work, np.empty(problem.shape),
         )  # fmt: skip
         assert len(set(pool[:7].tolist())) == 7
         counts[pool[:7]] += 1

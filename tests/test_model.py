@@ -20,6 +20,7 @@ from lrisk_cli.tables import Batch
 
 RECORD = FitRecord(
     solver="lsvrg",
+    solver_reason="asked for",
     status="converged",
     passes=12.5,
     objective=0.1 + 0.2,

@@ -52,9 +52,7 @@ def test_awkward_tables(risk: str) -> None:
     X, y = rng.standard_normal((60, 4)), rng.standard_normal(60)
     proved(squared(np.repeat(X, 5, axis=0), np.repeat(y, 5), risk), 1e-8)  # duplicated rows
     proved(squared(X, np.round(2 * y), risk), 1e-8)  # integer targets
-    proved(
-        squared(np.hstack([X, X[:, :2], np.ones((60, 1))]), y, risk), 1e-8
-    )  # collinear
+    proved(squared(np.hstack([X, X[:, :2], np.ones((60, 1))]), y, risk), 1e-8)  # collinear
     proved(squared(X, rng.standard_cauchy(60), risk), 1e-8)  # heavy tails
     proved(squared(X * [1e-4, 1.0, 1e4, 1e2], y, risk), 1e-7)  # badly scaled
     proved(squared(rng.standard_normal((20, 50)), y[:20], risk), 1e-7)  # more columns than rows

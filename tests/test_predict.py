@@ -205,6 +205,8 @@ def test_outputs_are_checked_before_the_work(tmp_path, command, flag):
     assert (folder / "kept.csv").read_text() == "precious"
     assert "absent" in refusal(lrisk(folder, *begin, "absent/out.csv"), 2)
     assert "out.xls" in refusal(lrisk(folder, *begin, "out.xls"), 2)
+    forced = lrisk(folder, *begin, "./houses.csv", "--force")
+    assert "./houses.csv: is also an input; give the output a path" in refusal(forced, 2)
     before = sorted(path.name for path in folder.iterdir())
     # The table is bad, but the output is what must be refused: it was looked at first.
     assert "exists" in refusal(

@@ -76,7 +76,7 @@ def evaluate(
     from lrisk_cli.reports.documents import evaluation_document, print_document
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.reports.terminal import print_evaluation
-    from lrisk_cli.tables import check_output, open_table
+    from lrisk_cli.tables import check_apart, check_output, open_table
 
     scorer = load_scorer(model, missing, unseen)
     spectra, gates = _questions(scorer, risk or (), fail_on or ())
@@ -84,6 +84,7 @@ def evaluate(
         check_output(losses, force=force, table=True)
     with ProgressDisplay("evaluate", quiet=quiet, bar=not no_progress) as report:
         table = open_table(data, expected=scorer.encoding.dtypes)
+        check_apart([losses], [model, *table.paths])
         scored = score_all(scorer, table, id_column, keep=losses is not None, report=report)
         if losses is not None and scored.kept is not None:
             _write_losses(losses, scorer, scored.kept)

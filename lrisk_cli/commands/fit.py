@@ -17,15 +17,16 @@ from lrisk_cli.names import (
     Task,
     Unseen,
 )
-from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:
     from lrisk_cli.arrays import Flags
     from lrisk_cli.design import Design, DesignOptions
-    from lrisk_cli.fitting import FitOptions, Fitted
+    from lrisk_cli.encoding import Encoding
+    from lrisk_cli.fitting import FitOptions, Fitted, ScoredRows
     from lrisk_cli.metrics import Figures, Tally
     from lrisk_cli.model import Model
-    from lrisk_cli.solvers.loop import Epoch
+    from lrisk_cli.solvers.outcome import Epoch
+    from lrisk_cli.tables import Table
 
 
 def fit(
@@ -44,7 +45,7 @@ def fit(
     l2: fit_options.L2 = None,
     no_intercept: fit_options.NoIntercept = False,
     standardize: fit_options.StandardizeChoice = Standardize.BOTH,
-    solver: fit_options.Solver = SolverName.LSVRG,
+    solver: fit_options.Solver = SolverName.AUTO,
     smoothing: fit_options.SmoothingChoice = SmoothingName.NONE,
     nu: fit_options.Nu = None,
     step: fit_options.Step = None,
@@ -75,11 +76,11 @@ def fit(
     """
     from lrisk_cli.design import DesignOptions
     from lrisk_cli.fitting import FitOptions, check_fit
-    from lrisk_cli.solvers.loop import Limits
+    from lrisk_cli.solvers.outcome import Limits
     from lrisk_cli.solvers.select import SolverOptions
     from lrisk_cli.spectra import parse_risk
 
-    step_size, decay = _parse_step(step)
+    step_size, decay = fit_options.parse_step(step)
     how = SolverOptions(
         solver, step_size, decay, batch_size, epoch_length, checkpoint_probability, sampling, seed
     )
@@ -88,8 +89,8 @@ def fit(
     check_fit(fitting)
     columns = DesignOptions(
         target=target,
-        features=_names(features),
-        exclude=_names(exclude),
+        features=fit_options.parse_names(features),
+        exclude=fit_options.parse_names(exclude),
         id_column=id_column,
         task=task,
         missing=missing,
@@ -100,7 +101,7 @@ def fit(
     )
     job = _Job(
         data=data,
-        dtypes=_parse_dtypes(dtype or ()),
+        dtypes=fit_options.parse_dtypes(dtype or ()),
         columns=columns,
         fitting=fitting,
         holdout=holdout,
@@ -112,7 +113,10 @@ def fit(
     done = _run(job, force=force, quiet=quiet, bar=not no_progress)
     _show(job, done, as_json=json)
     if require_convergence and not done.fitted.solution.converged:
-        raise NotConvergedError(f"{done.fitted.solution.status} (--require-convergence)")
+        raise NotConvergedError(
+            f"{done.fitted.solution.status}; allow more passes or a larger --tol "
+            "(--require-convergence)"
+        )
     return ExitCode.DONE
 
 
@@ -130,15 +134,27 @@ class _Job:
     losses: str | None
     trace: str | None
 
+    @property
+    def outputs(self) -> tuple[str | None, ...]:
+        """The files to write; None for those not asked for."""
+        return (self.output, self.losses, self.trace)
+
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What came of it. figures: of the training rows and of those held out, if any."""
+    """What came of it. figures: of the training rows and of those to test on, if any."""
 
     fitted: "Fitted"
     design: "Design"
     figures: "dict[str, Figures]"
     timings: dict[str, float]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is odd about the columns and about the fit."""
+        from lrisk_cli.fitting import remarks
+
+        return (*self.design.notes, *remarks(self.fitted.model.fit))
 
 
 @dataclass(slots=True)
@@ -159,30 +175,38 @@ class _Clock:
 
 def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
     """Read, design, solve, judge, write."""
+    from lrisk_cli.commands.scoring import score_all
     from lrisk_cli.design import encode_design, read_design
-    from lrisk_cli.fitting import fit_design
+    from lrisk_cli.fitting import fit_design, score_design
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables import open_table
+    from lrisk_cli.tables import check_apart, open_table
 
     clock = _Clock()
     _check_outputs(job, force=force)
     keep_out = _hold_out_rule(job)
     with ProgressDisplay("fit", quiet=quiet, bar=bar) as report:
         table = open_table(job.data, dtypes=job.dtypes)
+        check_apart(job.outputs, table.paths)
         raw = read_design(table, job.columns, report)
         clock.lap("read_s")
         design, held_out = encode_design(raw, job.columns, hold_out=keep_out)
         del raw
+        test = None if job.test is None else _open_test(job, design.encoding)
         clock.lap("design_s")
         fitted = fit_design(design, job.fitting, report)
         clock.lap("solve_s")
-        figures = {"training": _judge(fitted.model, design)}
+        scored = score_design(fitted.model, design)
+        # The largest array of all: from here on only its scores are needed.
+        design = replace(design, X=design.X[:0].copy())
+        figures = {"training": _judge(fitted.model, design, scored)}
         if held_out is not None:
-            figures["held out"] = _judge(fitted.model, held_out)
-        elif job.test is not None:
-            figures["test"] = _judge_file(fitted.model, job.test, report)
+            tested = score_design(fitted.model, held_out)
+            figures["held out"] = _judge(fitted.model, held_out, tested)
+        elif test is not None:
+            judged = score_all(fitted.model, test, None, keep=False, report=report)
+            figures["test"] = _figures(judged.tally)
         clock.lap("test_s")
-        _write(job, fitted, design)
+        _write(job, fitted, design, scored)
         clock.lap("write_s")
     return _Done(fitted, design, figures, clock.timings())
 
@@ -196,9 +220,6 @@ def _check_outputs(job: _Job, *, force: bool) -> None:
     for path in (job.losses, job.trace):
         if path is not None:
             check_output(path, force=force, table=True)
-    asked = [path for path in (job.output, job.losses, job.trace) if path is not None]
-    if len(set(asked)) < len(asked):
-        raise UsageError("two outputs have the same path; give each its own")
 
 
 def _hold_out_rule(job: _Job) -> "Callable[[int], Flags] | None":
@@ -214,24 +235,24 @@ def _hold_out_rule(job: _Job) -> "Callable[[int], Flags] | None":
     return lambda n_rows: hold_out(n_rows, fraction, seed)
 
 
-def _judge(model: "Model", design: "Design") -> "Figures":
+def _open_test(job: _Job, encoding: "Encoding") -> "Table":
+    """The table to test on; it is refused before the solver starts if a column is absent."""
+    from lrisk_cli.tables import check_apart, open_table
+
+    table = open_table([str(job.test)], expected=encoding.dtypes)
+    check_apart(job.outputs, table.paths)
+    for name in (*encoding.feature_names, encoding.target.name):
+        table.column(name)
+    return table
+
+
+def _judge(model: "Model", design: "Design", scored: "ScoredRows") -> "Figures":
     """The figures of the model on the rows of a design."""
-    from lrisk_cli.fitting import score_design
     from lrisk_cli.metrics import Tally
 
-    scored = score_design(model, design)
     tally = Tally(model.task)
     tally.add(scored.losses, design.targets, scored.predictions)
     return _figures(tally)
-
-
-def _judge_file(model: "Model", path: str, report: Report) -> "Figures":
-    """The figures of the model on the rows of a table."""
-    from lrisk_cli.commands.scoring import score_all
-    from lrisk_cli.tables import open_table
-
-    table = open_table([path], expected=model.encoding.dtypes)
-    return _figures(score_all(model, table, None, keep=False, report=report).tally)
 
 
 def _figures(tally: "Tally") -> "Figures":
@@ -241,25 +262,23 @@ def _figures(tally: "Tally") -> "Figures":
     return risk_figures(ascending, parse_risks(())) | tally.figures(ascending)
 
 
-def _write(job: _Job, fitted: "Fitted", design: "Design") -> None:
+def _write(job: _Job, fitted: "Fitted", design: "Design", scored: "ScoredRows") -> None:
     """Write the files that were asked for, the model last."""
     from lrisk_cli.model import save_model
     from lrisk_cli.tables import write_table
 
     if job.losses is not None:
-        write_table(job.losses, _losses_columns(fitted.model, design))
+        write_table(job.losses, _losses_columns(fitted.model, design, scored))
     if job.trace is not None:
         write_table(job.trace, _trace_columns(fitted.solution.epochs))
     if job.output is not None:
         save_model(job.output, fitted.model)
 
 
-def _losses_columns(model: "Model", design: "Design") -> dict[str, Any]:
+def _losses_columns(model: "Model", design: "Design", scored: "ScoredRows") -> dict[str, Any]:
     from lrisk_cli.commands.scoring import labelled
-    from lrisk_cli.fitting import score_design
     from lrisk_cli.rankings import losses_columns
 
-    scored = score_design(model, design)
     named = {"row": design.rows, "prediction": labelled(model, scored.predictions)}
     if design.ids is not None:
         named["id"] = design.ids
@@ -283,41 +302,19 @@ def _show(job: _Job, done: _Done, *, as_json: bool) -> None:
     from lrisk_cli.reports.terminal import print_fit
 
     model, design = done.fitted.model, done.design
-    counts = replace(design.counts, used=len(design.X))
+    counts = replace(design.counts, used=len(design.rows))
     if as_json:
-        tested = done.figures.get("held out") or done.figures.get("test")
-        document = fit_document(job.output, model, counts, tested, done.timings, design.notes)
-        print_document(document)
-    else:
-        print_fit(model, counts, done.figures, job.output, design.notes)
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    """Column names separated by commas."""
-    return () if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _parse_dtypes(texts: Sequence[str]) -> dict[str, str]:
-    """COLUMN=KIND, several times."""
-    dtypes = {}
-    for text in texts:
-        name, separator, kind = text.rpartition("=")
-        if not separator or kind not in ("number", "category", "string"):
-            raise UsageError(
-                f"--dtype takes COLUMN=number, COLUMN=category or COLUMN=string; got {text!r}"
+        training, *tested = done.figures.values()
+        print_document(
+            fit_document(
+                job.output,
+                model,
+                counts,
+                training,
+                tested[0] if tested else None,
+                done.timings,
+                done.notes,
             )
-        dtypes[name] = kind
-    return dtypes
-
-
-def _parse_step(text: str | None) -> tuple[float | None, bool]:
-    """A step size, or whether steps decay by rule."""
-    if text is None or text == "decay":
-        return None, text == "decay"
-    try:
-        step = float(text)
-    except ValueError:
-        step = 0.0
-    if not 0.0 < step < float("inf"):
-        raise UsageError(f"--step takes a number greater than 0, or decay; got {text!r}")
-    return step, False
+        )
+    else:
+        print_fit(model, counts, done.figures, job.output, done.notes)

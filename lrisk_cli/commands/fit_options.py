@@ -1,9 +1,11 @@
-"""The options of `lrisk fit`."""
+"""The options of `lrisk fit`, and what their texts mean."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from lrisk_cli.errors import UsageError
 from lrisk_cli.names import (
     RISKS,
     LossName,
@@ -82,8 +84,9 @@ Solver = Annotated[
     SolverName,
     typer.Option(
         "--solver",
-        help="lsvrg reaches and proves the optimum; sgd and srda are biased by their batches; "
-        "subgradient sees all rows at each step.",
+        help="auto chooses and says why. newton proves the optimum quickly; lsvrg, stochastic, "
+        "gets there too; sgd and srda are biased by their batches; subgradient sees all rows at "
+        "each step.",
     ),
 ]
 SmoothingChoice = Annotated[
@@ -174,3 +177,34 @@ TraceFile = Annotated[
     str | None,
     typer.Option("--trace", metavar="FILE", help="Write the course of the run, epoch by epoch."),
 ]
+
+
+def parse_names(text: str | None) -> tuple[str, ...]:
+    """Column names separated by commas."""
+    return () if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def parse_dtypes(texts: Sequence[str]) -> dict[str, str]:
+    """COLUMN=KIND, several times."""
+    dtypes = {}
+    for text in texts:
+        name, separator, kind = text.rpartition("=")
+        if not separator or kind not in ("number", "category", "string"):
+            raise UsageError(
+                f"--dtype takes COLUMN=number, COLUMN=category or COLUMN=string; got {text!r}"
+            )
+        dtypes[name] = kind
+    return dtypes
+
+
+def parse_step(text: str | None) -> tuple[float | None, bool]:
+    """A step size, or whether steps decay by rule."""
+    if text is None or text == "decay":
+        return None, text == "decay"
+    try:
+        step = float(text)
+    except ValueError:
+        step = 0.0
+    if not 0.0 < step < float("inf"):
+        raise UsageError(f"--step takes a number greater than 0, or decay; got {text!r}")
+    return step, False

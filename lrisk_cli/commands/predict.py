@@ -1,5 +1,6 @@
 """`lrisk predict`: score the rows of a table."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -42,7 +43,7 @@ def predict(
     from lrisk_cli.commands.scoring import RowKeeper, RowTally, load_scorer, score_table
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.reports.terminal import describe_rows
-    from lrisk_cli.tables import check_output, open_table, write_table
+    from lrisk_cli.tables import check_apart, check_output, open_table, write_csv, write_table
 
     scorer = load_scorer(model, missing, unseen)
     if output is not None:
@@ -50,6 +51,7 @@ def predict(
     rows, kept = RowTally(), RowKeeper()
     with ProgressDisplay("predict", quiet=quiet, bar=not no_progress) as report:
         table = open_table(data, expected=scorer.encoding.dtypes)
+        check_apart([output], [model, *table.paths])
         features = scorer.encoding.feature_names
         for scored, ids in score_table(scorer, table, features, id_column, rows, report):
             kept.add(scored, ids)
@@ -59,7 +61,8 @@ def predict(
         if output is not None:
             write_table(output, columns)
         else:
-            _print_csv(columns)
+            write_csv(sys.stdout.buffer, columns)
+            sys.stdout.buffer.flush()
         report.conclude(describe_rows(rows.counts()) + (f"; written to {output}" if output else ""))
 
 
@@ -70,20 +73,3 @@ def _columns(model: "Model", kept: "RowKeeper") -> dict[str, Any]:
         for code, label in enumerate(model.target.classes):
             columns[f"probability:{label}"] = probabilities[:, code]
     return columns
-
-
-def _print_csv(columns: dict[str, Any]) -> None:
-    """The table on standard output, as it would stand in a file."""
-    import shutil
-    import sys
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
-    from lrisk_cli.tables import write_table
-
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "predictions.csv"
-        write_table(path, columns)
-        with path.open("rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
-    sys.stdout.buffer.flush()

@@ -28,10 +28,16 @@ def rows_document(counts: RowCounts) -> dict[str, Any]:
     }
 
 
+def held_out_rows(counts: RowCounts) -> int:
+    """Rows that were read and kept for testing."""
+    return counts.read - counts.used - sum(counts.dropped.values())
+
+
 def fit_document(
     path: str | None,
     model: Model,
     counts: RowCounts,
+    training: Figures,
     holdout: Figures | None,
     timings: Mapping[str, float],
     notes: Sequence[str] = (),
@@ -45,8 +51,9 @@ def fit_document(
         "loss": model.loss,
         "l2": model.l2,
         "fit": model.fit.as_dict(),
+        "training": training,
         "holdout": holdout,
-        "rows": rows_document(counts),
+        "rows": {**rows_document(counts), "held_out": held_out_rows(counts)},
         "notes": list(notes),
         "timings": dict(timings),
     }

@@ -8,7 +8,7 @@ from lrisk_cli.gathering import RowCounts
 from lrisk_cli.metrics import TASK_METRICS, Figures, Intervals
 from lrisk_cli.model import Model, original_units
 from lrisk_cli.names import Task
-from lrisk_cli.reports.documents import largest_first, output_names
+from lrisk_cli.reports.documents import held_out_rows, largest_first, output_names
 
 
 def print_fit(
@@ -90,7 +90,7 @@ def describe_model(model: Model) -> str:
 def describe_rows(counts: RowCounts) -> str:
     """Rows read, used, held out if any, and dropped with the reasons."""
     n_dropped = sum(counts.dropped.values())
-    n_held_out = counts.read - counts.used - n_dropped
+    n_held_out = held_out_rows(counts)
     held_out = f", {n_held_out} held out" if n_held_out else ""
     reasons = ", ".join(f"{n} {plain(reason)}" for reason, n in counts.dropped.items())
     dropped = f"{n_dropped} dropped ({reasons})" if n_dropped else "none dropped"
@@ -102,6 +102,10 @@ def proof_sentence(model: Model) -> str:
     gap = model.fit.gap
     if gap is None:
         return "not proved: this risk is not convex, so a better fit may exist"
+    if gap >= 1.0:
+        return (
+            f"little is proved: another model of this form may gain {gap + 1.0:.2g} times as much"
+        )
     percent = 100.0 * max(gap, 0.0)
     # Two digits, spelled out unless there are too many zeros to count.
     shown = f"{percent:.2g}" if percent < 1e-7 else f"{Decimal(f'{percent:.2g}'):f}"
@@ -122,7 +126,8 @@ def _certificate(model: Model) -> list[tuple[str, str]]:
     fit = model.fit
     scale = " on the standardised scale" if fit.objective_scale == "standardised" else ""
     pairs = [
-        ("solver", f"{fit.solver}, {fit.passes:g} passes: {fit.status}"),
+        ("solver", f"{fit.solver} ({fit.solver_reason}), {fit.passes:g} passes"),
+        ("", fit.status),
         ("objective", f"{fit.objective:.9g}{scale}"),
     ]
     if fit.lower_bound is not None and fit.gap is not None:

@@ -29,7 +29,7 @@ class SolverOptions:
     decay: SGD's steps follow 1/(mu t) and its iterates are averaged.
     """
 
-    solver: SolverName = SolverName.LSVRG
+    solver: SolverName = SolverName.AUTO
     step: float | None = None
     decay: bool = False
     batch_size: int | None = None

@@ -16,7 +16,8 @@ Array = NDArray[np.float64]
 class Sgd:
     """W <- (1 - eta mu) W - eta v, v a subgradient of the risk of a batch.
 
-    With `decay`, eta = 1 / (mu t) at step t, and the average of all iterates is what counts.
+    With `decay`, eta = 1 / (mu (t + delay)) at step t, and the average of all iterates is what
+    counts; the delay makes the first step no longer than a safe one.
     """
 
     problem: Problem
@@ -27,11 +28,13 @@ class Sgd:
     _W: Array = field(init=False)
     _mean: Array = field(init=False)
     _gradient: Array = field(init=False)
+    _delay: float = field(init=False)
     _done: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self._batches = Batches(self.problem, self.batch_size, self.seed)
         self._gradient = np.empty(self.problem.shape)
+        self._delay = 1.0 / (self.problem.mu * safe_step(self.problem)) if self.decay else 0.0
 
     def first_step(self) -> float | None:
         """A safe constant step, or none where the steps decay by rule."""
@@ -46,7 +49,8 @@ class Sgd:
         work = self._batches
         core.sgd_steps(
             self.problem.loss.code, self.problem.X, *work.targets, work.sigma, self._W, self._mean,
-            0.0 if self.decay else step, self.problem.mu, self._done + 1, work.per_epoch,
+            0.0 if self.decay else step, self._delay, self.problem.mu, self._done + 1,
+            work.per_epoch,
             work.state, work.pool, work.margins, work.losses, work.order, self._gradient,
         )  # fmt: skip
         self._done += work.per_epoch
