@@ -105,12 +105,22 @@ class Problem:
     def gram(self, weights: Array) -> Array:
         """X' diag(weights) X, rows without weight left out. (d, d)."""
         d = self.X.shape[1]
+        if (weights == weights[0]).all():
+            return float(weights[0]) * self._plain_gram()
         total, scaled = np.zeros((d, d)), np.empty((min(GRAM_CHUNK, self.n_rows), d))
         roots = np.sqrt(weights)
         for start in range(0, self.n_rows, GRAM_CHUNK):
             chunk = slice(start, start + GRAM_CHUNK)
             kept = scaled[: core.scale_rows(self.X[chunk], roots[chunk], scaled)]
             total += kept.T @ kept
+        return total
+
+    def _plain_gram(self) -> Array:
+        """X' X. (d, d)."""
+        total = np.zeros((self.X.shape[1],) * 2)
+        for start in range(0, self.n_rows, GRAM_CHUNK):
+            rows = self.X[start : start + GRAM_CHUNK]
+            total += rows.T @ rows
         return total
 
     def hessian(self, Z: Array, lam: Array) -> Array:

@@ -11,7 +11,7 @@ from lrisk_cli.losses import make_loss
 from lrisk_cli.names import SmoothingName, SolverName
 from lrisk_cli.problem import Problem, make_problem
 from lrisk_cli.risk import Projection, Smoothing, Tied
-from lrisk_cli.solvers.curvature import SquaredCurvature, _tie_curvature_by_sums, tie_curvature
+from lrisk_cli.solvers.curvature import SquaredCurvature, joint_curvature, tie_curvature
 from lrisk_cli.solvers.outcome import Limits
 from lrisk_cli.solvers.select import SolverOptions, choose, solve
 from lrisk_cli.spectra import parse_risk
@@ -96,14 +96,14 @@ def test_projections_are_nearest_in_the_permutahedron(seed: int, risk: str) -> N
 
 
 @pytest.mark.parametrize(("loss", "n_classes"), LOSSES[:2])
-def test_the_two_ways_to_sum_ties_agree(loss: str, n_classes: int) -> None:
+def test_joint_curvature_is_the_sum_of_its_parts(loss: str, n_classes: int) -> None:
     problem = small_problem(loss, "extremile:2", n_classes=n_classes)
     Z = problem.margins(np.full(problem.shape, 0.3))
-    rows = np.random.default_rng(0).permutation(problem.n_rows)[:50]
+    rng = np.random.default_rng(0)
+    rows, lam = rng.permutation(problem.n_rows)[:50], rng.random(problem.n_rows)
     tied = Tied(rows.astype(np.intp), np.array([2, 30, 18], dtype=np.intp))
-    np.testing.assert_allclose(
-        tie_curvature(problem, Z, tied), _tie_curvature_by_sums(problem, Z, tied), atol=1e-11
-    )
+    parts = problem.hessian(Z, lam) + tie_curvature(problem, Z, tied) / 0.7
+    np.testing.assert_allclose(joint_curvature(problem, Z, lam, tied, 0.7), parts, atol=1e-10)
 
 
 def test_an_updated_gram_matrix_is_a_fresh_one() -> None:

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 UPDATE_SHARE = 1.0 / 3.0
 # A logistic curvature serves until the weights, or the probabilities, have moved by this much.
 REUSE = 0.05
-# Above this many tied rows their curvature is summed without a copy of them.
+# Above this many tied rows the curvature is taken from one Gram matrix with them.
 MANY_TIES = 1000
 
 
@@ -82,8 +82,6 @@ def make_curvature(problem: Problem) -> Curvature:
 
 def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
     """sum over blocks of (g_i - mean g)(g_i - mean g)'. (d k, d k)."""
-    if problem.loss.n_outputs == 1 and len(tied.rows) > MANY_TIES:
-        return _tie_curvature_by_sums(problem, Z, tied)
     rows = problem.X[tied.rows]
     slopes = problem.loss.slopes(Z[tied.rows], problem.y[tied.rows])
     gradients = (rows[:, :, None] * slopes[:, None, :]).reshape(len(rows), -1)
@@ -94,11 +92,16 @@ def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
     return total
 
 
-def _tie_curvature_by_sums(problem: Problem, Z: Array, tied: Tied) -> Array:
-    """The same as sum g_i g_i' - sum over blocks of (sum g)(sum g)' / size: no copy of the rows."""
+def joint_curvature(problem: Problem, Z: Array, lam: Array, tied: Tied, nu: float) -> Array:
+    """H0 plus 1/nu times the curvature of the ties, for one output, by a single Gram matrix.
+
+    The ties add sum g_i g_i' - sum over blocks of (sum g)(sum g)' / size: no rows are copied.
+    """
     slopes = problem.loss.slopes(Z, problem.y)[:, 0]
-    weights = np.zeros(problem.n_rows)
-    weights[tied.rows] = slopes[tied.rows] ** 2
+    weights = lam * problem.loss.curvature(Z, 0, 0)
+    weights[tied.rows] += slopes[tied.rows] ** 2 / nu
     sums = np.empty((len(tied.sizes), problem.X.shape[1]))
     core.block_sums(problem.X, slopes, tied.rows, tied.sizes, sums)
-    return problem.gram(weights) - sums.T @ sums
+    H = problem.gram(np.maximum(weights, 0.0)) - sums.T @ sums / nu
+    H[np.diag_indices(len(H))] += problem.mu
+    return H

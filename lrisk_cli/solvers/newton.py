@@ -20,7 +20,12 @@ from lrisk_cli.certificate import weighted_minimiser
 from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk import Projection, Tied
-from lrisk_cli.solvers.curvature import make_curvature, tie_curvature
+from lrisk_cli.solvers.curvature import (
+    MANY_TIES,
+    joint_curvature,
+    make_curvature,
+    tie_curvature,
+)
 from lrisk_cli.solvers.outcome import Course, Limits, Solution
 
 Array = NDArray[np.float64]
@@ -111,13 +116,17 @@ class Newton:
         """Newton steps on phi until it is solved well enough for the gap that is left."""
         for n_steps in range(1, MAX_INNER + 1):
             gradient = self.problem.gradient(place.W, place.Z, place.lam)
-            H0 = self.curvature.base(place.Z, place.lam)
-            decrement = self._record(place, gradient, H0)
+            if self._many_ties(place):
+                H = joint_curvature(self.problem, place.Z, place.lam, place.tied, self.nu)
+                # Without H0 the distance to the minimum is guessed, on the safe side.
+                decrement = self._record(place, _solve(H, gradient), gradient, 2.0)
+            else:
+                H = self.curvature.base(place.Z, place.lam)
+                decrement = self._record(place, _solve(H, gradient), gradient, 1.0)
+                if len(place.tied.rows):
+                    H = H + tie_curvature(self.problem, place.Z, place.tied) / self.nu
             if self.course.converged or self.course.exhausted():
                 return place, n_steps
-            H = H0
-            if len(place.tied.rows):
-                H = H0 + tie_curvature(self.problem, place.Z, place.tied) / self.nu
             P = -_solve(H, gradient)
             slope = float(np.sum(gradient * P))
             # phi may be flat to rounding while its weights still have far to go.
@@ -131,18 +140,20 @@ class Newton:
                 return place, n_steps
         return place, MAX_INNER
 
-    def _record(self, place: _Place, gradient: Array, H0: Array) -> float:
+    def _many_ties(self, place: _Place) -> bool:
+        return self.problem.loss.n_outputs == 1 and len(place.tied.rows) > MANY_TIES
+
+    def _record(self, place: _Place, step: Array, gradient: Array, caution: float) -> float:
         """Offer W as the best, raise the guiding bound, and prove when it promises enough.
 
-        Gives how far W is from the minimum for fixed weights, by the curvature.
+        step: the Newton step for fixed weights. Gives how far W is from the minimum for them.
         """
         problem, course = self.problem, self.course
         weighed = self.weigher.weigh(place.losses)
         objective = weighed.value + problem.penalty(place.W)
         course.offer(place.W, objective, objective)
         value = float(place.lam @ place.losses) + problem.penalty(place.W)
-        step = _solve(H0, gradient)
-        decrement = 0.5 * float(np.sum(gradient * step))
+        decrement = caution * 0.5 * float(np.sum(gradient * step))
         self.guide = max(self.guide, value - decrement)
         if course.best - self.guide <= self.share * course.limits.tol * course.gained:
             self.share *= 0.3
