@@ -68,6 +68,7 @@ class Newton:
         # the guide promises this share of the gap asked for, and less after each that failed.
         self.guide = -np.inf
         self.share = 0.9
+        self.last: Array | None = None
 
     def run(self) -> Solution:
         """Minimise until the gap is proved, a limit is reached, or rounding ends all progress."""
@@ -116,15 +117,7 @@ class Newton:
         """Newton steps on phi until it is solved well enough for the gap that is left."""
         for n_steps in range(1, MAX_INNER + 1):
             gradient = self.problem.gradient(place.W, place.Z, place.lam)
-            if self._many_ties(place):
-                H = joint_curvature(self.problem, place.Z, place.lam, place.tied, self.nu)
-                # Without H0 the distance to the minimum is guessed, on the safe side.
-                decrement = self._record(place, _solve(H, gradient), gradient, 2.0)
-            else:
-                H = self.curvature.base(place.Z, place.lam)
-                decrement = self._record(place, _solve(H, gradient), gradient, 1.0)
-                if len(place.tied.rows):
-                    H = H + tie_curvature(self.problem, place.Z, place.tied) / self.nu
+            H, decrement = self._curvature(place, gradient)
             if self.course.converged or self.course.exhausted():
                 return place, n_steps
             P = -_solve(H, gradient)
@@ -140,24 +133,55 @@ class Newton:
                 return place, n_steps
         return place, MAX_INNER
 
-    def _many_ties(self, place: _Place) -> bool:
-        return self.problem.loss.n_outputs == 1 and len(place.tied.rows) > MANY_TIES
+    def _curvature(self, place: _Place, gradient: Array) -> tuple[Array, float]:
+        """The curvature of phi, and the distance of W from the minimum for fixed weights.
 
-    def _record(self, place: _Place, step: Array, gradient: Array, caution: float) -> float:
+        Where many rows are tied it costs a Gram matrix of its own. The last one is then good
+        enough to see, with caution, whether the gap can be proved already.
+        """
+        problem = self.problem
+        if problem.loss.n_outputs > 1 or len(place.tied.rows) <= MANY_TIES:
+            H0 = self.curvature.base(place.Z, place.lam)
+            decrement = self._record(place, gradient, H0, caution=1.0)
+            if not len(place.tied.rows) or self.course.converged:
+                return H0, decrement
+            return H0 + tie_curvature(problem, place.Z, place.tied) / self.nu, decrement
+        last = self.last
+        if last is not None:
+            decrement = self._record(place, gradient, last, caution=2.0)
+            if self.course.converged:
+                return last, decrement
+        self.last = joint_curvature(problem, place.Z, place.lam, place.tied, self.nu)
+        if last is None:
+            decrement = self._record(place, gradient, self.last, caution=2.0)
+        return self.last, decrement
+
+    def _record(self, place: _Place, gradient: Array, H: Array, *, caution: float) -> float:
         """Offer W as the best, raise the guiding bound, and prove when it promises enough.
 
-        step: the Newton step for fixed weights. Gives how far W is from the minimum for them.
+        The bound is tried with the weights of the projection, which are good at kinks, and with
+        those of the sorted losses, which are good elsewhere. Gives the distance of W from the
+        minimum for the former.
         """
         problem, course = self.problem, self.course
         weighed = self.weigher.weigh(place.losses)
-        objective = weighed.value + problem.penalty(place.W)
+        penalty = problem.penalty(place.W)
+        objective = weighed.value + penalty
         course.offer(place.W, objective, objective)
-        value = float(place.lam @ place.losses) + problem.penalty(place.W)
-        decrement = caution * 0.5 * float(np.sum(gradient * step))
-        self.guide = max(self.guide, value - decrement)
-        if course.best - self.guide <= self.share * course.limits.tol * course.gained:
+        sorted_gradient = problem.gradient(place.W, place.Z, weighed.lam)
+        steps = _solve(H, np.stack([gradient, sorted_gradient]))
+        decrement, sorted_decrement = (
+            caution * 0.5 * float(np.sum(g * step))
+            for g, step in zip((gradient, sorted_gradient), steps, strict=True)
+        )
+        course.passes += 1.0
+        by_projection = float(place.lam @ place.losses) + penalty - decrement
+        by_sort = objective - sorted_decrement
+        lam, step = (place.lam, steps[0]) if by_projection > by_sort else (weighed.lam, steps[1])
+        self.guide = max(self.guide, by_projection)
+        if course.best - max(self.guide, by_sort) <= self.share * course.limits.tol * course.gained:
             self.share *= 0.3
-            course.prove(place.lam, place.W - step)
+            course.prove(lam, place.W - step)
         course.note(objective, weighed.rank_changes)
         return decrement
 
@@ -192,8 +216,8 @@ class Newton:
         return new, True
 
 
-def _solve(H: Array, gradient: Array) -> Array:
-    """H^-1 gradient, in the shape of the gradient; H lifted a little where it is singular."""
+def _solve(H: Array, gradients: Array) -> Array:
+    """H^-1 g for one gradient or a stack of them; H lifted a little where it is singular."""
     lift = 0.0
     for _ in range(8):
         try:
@@ -201,5 +225,5 @@ def _solve(H: Array, gradient: Array) -> Array:
             break
         except linalg.LinAlgError:
             lift = max(100.0 * lift, 1e-14 * float(np.trace(H)) / len(H))
-    flat: Array = linalg.cho_solve(factor, gradient.ravel(), check_finite=False)
-    return flat.reshape(gradient.shape)
+    flat: Array = linalg.cho_solve(factor, gradients.reshape(-1, len(H)).T, check_finite=False)
+    return np.ascontiguousarray(flat.T).reshape(gradients.shape)

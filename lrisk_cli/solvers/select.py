@@ -1,8 +1,9 @@
 """From a solver's name and options to a solution."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from lrisk_cli.errors import UsageError
 from lrisk_cli.names import Sampling, SolverName
@@ -66,13 +67,19 @@ def solve(
 ) -> Solution:
     """Minimise the problem; linear algebra runs on one thread, so that results repeat."""
     solver = choose(problem, options).solver
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _blas_threads().limit(limits=1, user_api="blas"):
         if solver is SolverName.NEWTON:
             if problem.spectrum.flat:
                 return solve_mean(problem, limits, report)
             return Newton(problem, limits, report).run()
         method = _method(problem, replace(options, solver=solver))
         return minimise(problem, method, limits, step=options.step, report=report)
+
+
+@cache
+def _blas_threads() -> ThreadpoolController:
+    """What sets the threads of linear algebra; finding the libraries takes milliseconds."""
+    return ThreadpoolController()
 
 
 def check_options(options: SolverOptions) -> None:
