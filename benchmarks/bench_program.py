@@ -93,7 +93,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     n = 100_000 if quick else 1_000_000
     with tempfile.TemporaryDirectory() as folder:
-        rows = [memory_row(Path(folder), n, 20, solver) for solver in ("lsvrg", "sgd")]
+        rows = [memory_row(Path(folder), n, 20, solver) for solver in ("newton", "lsvrg", "sgd")]
     rows.append(help_row(5 if quick else 21))
     record("program", rows)
 

@@ -17,7 +17,7 @@ from lrisk_cli.problem import Problem
 Array = NDArray[np.float64]
 
 # Above this many unknowns a logistic bound is polished by L-BFGS instead of Newton steps.
-NEWTON_SIZE = 400
+NEWTON_SIZE = 128
 # Share of the value that is given away so that rounding cannot lift a bound above the truth.
 ROUNDING = 16 * np.finfo(np.float64).eps
 

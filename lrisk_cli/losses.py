@@ -43,8 +43,8 @@ class Loss(Protocol):
     def probabilities(self, Z: Array) -> Array | None:
         """Probability of each class. (n, classes); None for regression."""
 
-    def curvature(self, Z: Array, a: int, b: int) -> Array:
-        """Second derivative of each row's loss in its margins a and b. (n,)."""
+    def curvature(self, Z: Array) -> Array:
+        """Second derivative of each row's loss in its margin, where there is one. (n,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class SquaredLoss:
     def probabilities(self, Z: Array) -> None:
         return None
 
-    def curvature(self, Z: Array, a: int, b: int) -> Array:
+    def curvature(self, Z: Array) -> Array:
         return np.ones(len(Z))
 
 
@@ -106,7 +106,7 @@ class BinaryLoss:
         core.binary_slopes(Z[:, 0], none, out[1])
         return np.ascontiguousarray(out.T)
 
-    def curvature(self, Z: Array, a: int, b: int) -> Array:
+    def curvature(self, Z: Array) -> Array:
         P = self.probabilities(Z)
         return P[:, 0] * P[:, 1]
 
@@ -138,9 +138,9 @@ class MultinomialLoss:
         core.softmax_rows(Z, out)
         return out
 
-    def curvature(self, Z: Array, a: int, b: int) -> Array:
-        P = self.probabilities(Z)
-        return P[:, a] * ((1.0 if a == b else 0.0) - P[:, b])
+    def curvature(self, Z: Array) -> Array:
+        """Of several margins it is the matrix diag(p) - p p'; see Problem.hessian."""
+        raise TypeError("several margins have no single curvature")
 
 
 def make_loss(name: str, n_classes: int = 0) -> Loss:

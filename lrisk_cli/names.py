@@ -39,6 +39,7 @@ class SolverName(StrEnum):
 
     AUTO = "auto"
     NEWTON = "newton"
+    LBFGS = "lbfgs"
     LSVRG = "lsvrg"
     SGD = "sgd"
     SRDA = "srda"

@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 
 # Rows of X that a Gram matrix takes in at a time: the sums do not depend on anything else.
 GRAM_CHUNK = 2048
+SOFTMAX_CHUNK = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,10 @@ class Problem:
         return Weigher(self.spectrum, self.sigma, self.smoothing)
 
     def margins(self, W: Array) -> Array:
-        """Z = X W. (n, k)."""
-        Z = np.empty((self.n_rows, self.loss.n_outputs))
+        """Z = X W. (n, k). With many outputs by BLAS, which solvers keep to one thread."""
+        if self.loss.n_outputs > 1:
+            return self.X @ W
+        Z = np.empty((self.n_rows, 1))
         core.scores(self.X, W, Z)
         return Z
 
@@ -93,6 +96,8 @@ class Problem:
 
     def combine(self, coefs: Array) -> Array:
         """X' coefs. (d, k)."""
+        if self.loss.n_outputs > 1:
+            return self.X.T @ coefs
         total = np.empty(self.shape)
         core.weighted_rows(self.X, coefs, total, np.empty(self.shape))
         return total
@@ -126,18 +131,25 @@ class Problem:
     def hessian(self, Z: Array, lam: Array) -> Array:
         """Second derivative of the lam-weighted problem, W read row by row. (d k, d k)."""
         d, k = self.shape
-        H = np.empty((d, k, d, k))
-        for a in range(k):
-            for b in range(a + 1):
-                H[:, a, :, b] = self._signed_gram(lam * self.loss.curvature(Z, a, b))
-                H[:, b, :, a] = H[:, a, :, b]
-        square = H.reshape(d * k, d * k)
-        square[np.diag_indices(d * k)] += self.mu
-        return square
+        one = k == 1
+        H = self.gram(lam * self.loss.curvature(Z)) if one else self._softmax_curvature(Z, lam)
+        H[np.diag_indices(d * k)] += self.mu
+        return H
 
-    def _signed_gram(self, weights: Array) -> Array:
-        """The Gram matrix for weights of one sign."""
-        return self.gram(weights) if weights.sum() >= 0.0 else -self.gram(-weights)
+    def _softmax_curvature(self, Z: Array, lam: Array) -> Array:
+        """sum_i lam_i (diag(p_i) - p_i p_i') x x_i x_i', p_i the probabilities of row i."""
+        d, k = self.shape
+        P = self.loss.probabilities(Z)
+        assert P is not None  # noqa: S101  (a softmax)
+        H = np.zeros((d * k, d * k))
+        for start in range(0, self.n_rows, SOFTMAX_CHUNK):
+            chunk = slice(start, start + SOFTMAX_CHUNK)
+            scaled = np.sqrt(lam[chunk, None]) * P[chunk]
+            rows = (self.X[chunk, :, None] * scaled[:, None, :]).reshape(-1, d * k)
+            H -= rows.T @ rows
+        for c in range(k):
+            H[c::k, c::k] += self.gram(lam * P[:, c])
+        return H
 
 
 def make_problem(

@@ -85,7 +85,7 @@ def test_the_mean_of_squared_losses_has_no_gap_at_the_ridge_solution(
 
 @pytest.mark.parametrize("n_columns", [3, 90])
 def test_logistic_bounds_are_as_tight_as_asked(n_columns: int) -> None:
-    """Both ways of polishing: Newton below 400 unknowns, L-BFGS above."""
+    """Both ways of polishing: Newton below 128 unknowns, L-BFGS above."""
     problem = small_problem("logistic", "mean", n_rows=200, n_columns=n_columns, n_classes=5)
     bound = lower_bound(problem, problem.sigma, np.zeros(problem.shape), 1e-9)
     objective = problem.at(bound.V, problem.weigher()).objective

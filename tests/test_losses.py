@@ -29,24 +29,23 @@ def test_slopes_are_the_derivatives_of_the_values(loss: Loss) -> None:
         np.testing.assert_allclose(slopes[:, c], numeric, atol=1e-8)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
-def test_curvatures_are_the_derivatives_of_the_slopes(loss: Loss) -> None:
+@pytest.mark.parametrize("loss", LOSSES[:2], ids=NAMES[:2])
+def test_the_curvature_is_the_derivative_of_the_slope(loss: Loss) -> None:
     Z, y = _rows(loss)
     h = 1e-6
-    for b in range(loss.n_outputs):
-        step = np.zeros_like(Z)
-        step[:, b] = h
-        numeric = (loss.slopes(Z + step, y) - loss.slopes(Z - step, y)) / (2 * h)
-        for a in range(loss.n_outputs):
-            np.testing.assert_allclose(loss.curvature(Z, a, b), numeric[:, a], atol=1e-8)
+    numeric = (loss.slopes(Z + h, y) - loss.slopes(Z - h, y)) / (2 * h)
+    np.testing.assert_allclose(loss.curvature(Z), numeric[:, 0], atol=1e-8)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
 def test_smoothness_bounds_the_curvature(loss: Loss) -> None:
     Z, _ = _rows(loss, n=200)
-    k = loss.n_outputs
-    blocks = np.array([[loss.curvature(Z, a, b) for b in range(k)] for a in range(k)])
-    largest = np.linalg.eigvalsh(blocks.transpose(2, 0, 1)).max()
+    if loss.n_outputs == 1:
+        largest = loss.curvature(Z).max()
+    else:
+        P = loss.probabilities(Z)
+        matrices = np.array([np.diag(p) - np.outer(p, p) for p in P])
+        largest = np.linalg.eigvalsh(matrices).max()
     assert largest <= loss.smoothness * (1 + 1e-12)
 
 

@@ -123,7 +123,7 @@ def test_auto_chooses_by_problem_and_says_why() -> None:
     few = choose(small_problem(), auto)
     assert (few.solver, few.reason) == (SolverName.NEWTON, "5 unknowns are few enough for it")
     many = small_problem("logistic", n_rows=60, n_columns=500, n_classes=3)
-    assert choose(many, auto).solver is SolverName.LSVRG
+    assert choose(many, auto).solver is SolverName.LBFGS
     smooth = small_problem(smoothing=Smoothing(SmoothingName.L2, 1.0))
     assert choose(smooth, auto).solver is SolverName.LSVRG
     assert choose(small_problem(), SolverOptions(SolverName.SGD)).reason == "asked for"

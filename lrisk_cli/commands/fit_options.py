@@ -84,9 +84,9 @@ Solver = Annotated[
     SolverName,
     typer.Option(
         "--solver",
-        help="auto chooses and says why. newton proves the optimum quickly; lsvrg, stochastic, "
-        "gets there too; sgd and srda are biased by their batches; subgradient sees all rows at "
-        "each step.",
+        help="auto chooses and says why. newton proves the optimum quickly; lbfgs does so for "
+        "thousands of unknowns; lsvrg is stochastic; sgd and srda are biased by their batches; "
+        "subgradient sees all rows at each step.",
     ),
 ]
 SmoothingChoice = Annotated[

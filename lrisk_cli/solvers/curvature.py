@@ -98,7 +98,7 @@ def joint_curvature(problem: Problem, Z: Array, lam: Array, tied: Tied, nu: floa
     The ties add sum g_i g_i' - sum over blocks of (sum g)(sum g)' / size: no rows are copied.
     """
     slopes = problem.loss.slopes(Z, problem.y)[:, 0]
-    weights = lam * problem.loss.curvature(Z, 0, 0)
+    weights = lam * problem.loss.curvature(Z)
     weights[tied.rows] += slopes[tied.rows] ** 2 / nu
     sums = np.empty((len(tied.sizes), problem.X.shape[1]))
     core.block_sums(problem.X, slopes, tied.rows, tied.sizes, sums)

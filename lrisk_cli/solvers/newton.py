@@ -1,119 +1,44 @@
-"""Proximal point on the row weights, semismooth Newton in W: the optimum of any rising risk.
-
-    repeat, lam_c being the centre and nu the smoothing,
-        lam(W) = projection of lam_c + l(W)/nu on P(sigma)
-        minimise  phi(W) = lam(W).l(W) - nu/2 ||lam(W) - lam_c||^2 + mu/2 ||W||^2  by Newton steps
-        lam_c <- lam(W), nu smaller, faster where the inner problem was easy
-    until the gap is proved.
+"""Semismooth Newton steps for the inner problems: the certified optimum of any rising risk.
 
 Letters: H0 the curvature at fixed weights, to which rows tied by the projection add
 (1/nu) (g_i - mean g)(g_i - mean g)', g_i = grad l_i; P a Newton direction, s its length.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from lrisk_cli.certificate import weighted_minimiser
 from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.risk import Projection, Tied
 from lrisk_cli.solvers.curvature import (
     MANY_TIES,
     joint_curvature,
     make_curvature,
     tie_curvature,
 )
-from lrisk_cli.solvers.outcome import Course, Limits, Solution
+from lrisk_cli.solvers.outcome import Limits
+from lrisk_cli.solvers.proximal import Place, ProximalPoint
 
 Array = NDArray[np.float64]
 
-# First smoothing: this share of the spread of the losses over the spread of sigma.
-FIRST_NU = 0.3
-# The smoothing is never made smaller than this share of the first.
-LEAST_NU = 3e-7
-# An inner problem of at most EASY Newton steps was easy, of more than HARD hard.
-EASY, HARD = 3, 6
-MAX_INNER, MAX_OUTER = 40, 200
+MAX_INNER = 40
 # A step overshoots when the slope beyond it is this share of the slope at its start.
 OVERSHOOT = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """What is known at W for the present centre and smoothing. phi: the inner objective."""
-
-    W: Array
-    Z: Array
-    losses: Array
-    lam: Array
-    tied: Tied
-    phi: float
-
-
-class Newton:
-    """One minimisation; `run` it once."""
+class Newton(ProximalPoint):
+    """For up to about a thousand unknowns."""
 
     def __init__(self, problem: Problem, limits: Limits, report: Report = silent) -> None:
-        self.problem = problem
-        self.course = Course(problem, limits, report)
+        super().__init__(problem, limits, report)
         self.curvature = make_curvature(problem)
-        self.weigher = problem.weigher()
-        self.project = Projection(problem.spectrum, problem.sigma)
-        self.centre = np.full(problem.n_rows, 1.0 / problem.n_rows)
-        self.nu = 1.0
         # The best lower bound by current curvatures is a guide, not a proof. A proof is tried when
         # the guide promises this share of the gap asked for, and less after each that failed.
         self.guide = -np.inf
         self.share = 0.9
         self.last: Array | None = None
 
-    def run(self) -> Solution:
-        """Minimise until the gap is proved, a limit is reached, or rounding ends all progress."""
-        place = self._start()
-        least = LEAST_NU * self.nu
-        why = "stopped because rounding ends all progress"
-        for _ in range(MAX_OUTER):
-            place, n_steps = self._inner(place)
-            if self.course.converged or self.course.exhausted():
-                why = self.course.exhausted() or why
-                break
-            self.centre = place.lam
-            shrink = 0.1 if n_steps <= EASY else 0.3 if n_steps <= HARD else 0.7
-            self.nu = max(shrink * self.nu, least)
-            place = self._place(place.W, place.Z)
-        if not self.course.converged:
-            self.course.prove(place.lam, place.W)
-        return self.course.solution(why)
-
-    def _start(self) -> _Place:
-        """At the minimiser of the mean, or at zero where its risk is lower."""
-        problem, course = self.problem, self.course
-        W = np.zeros(problem.shape)
-        zero = problem.at(W, self.weigher)
-        course.begin(zero.objective, zero.smoothed)
-        course.passes += 1.0
-        accuracy = 1e-3 * course.gained
-        W, passes = weighted_minimiser(problem, self.centre, W, accuracy)
-        mean = problem.at(W, self.weigher)
-        course.passes += passes + 1.0
-        start = mean if course.offer(W, mean.objective, mean.smoothed) else zero
-        # The spread of the losses at the mean's minimiser: at zero they may all be equal.
-        spread = max(float(np.std(mean.losses)), 1e-12 * zero.objective)
-        self.nu = FIRST_NU * spread / float(problem.sigma[-1] - problem.sigma[0])
-        return self._place(start.W, start.margins)
-
-    def _place(self, W: Array, Z: Array) -> _Place:
-        """Weights and inner objective at W, whose margins are known."""
-        losses = self.problem.loss.values(Z, self.problem.y)
-        lam, tied = self.project(self.centre + losses / self.nu)
-        away = lam - self.centre
-        phi = float(lam @ losses) - 0.5 * self.nu * float(away @ away) + self.problem.penalty(W)
-        return _Place(W, Z, losses, lam, tied, phi)
-
-    def _inner(self, place: _Place) -> tuple[_Place, int]:
+    def inner(self, place: Place) -> tuple[Place, int]:
         """Newton steps on phi until it is solved well enough for the gap that is left."""
         for n_steps in range(1, MAX_INNER + 1):
             gradient = self.problem.gradient(place.W, place.Z, place.lam)
@@ -133,7 +58,7 @@ class Newton:
                 return place, n_steps
         return place, MAX_INNER
 
-    def _curvature(self, place: _Place, gradient: Array) -> tuple[Array, float]:
+    def _curvature(self, place: Place, gradient: Array) -> tuple[Array, float]:
         """The curvature of phi, and the distance of W from the minimum for fixed weights.
 
         Where many rows are tied it costs a Gram matrix of its own. The last one is then good
@@ -156,7 +81,7 @@ class Newton:
             decrement = self._record(place, gradient, self.last, caution=2.0)
         return self.last, decrement
 
-    def _record(self, place: _Place, gradient: Array, H: Array, *, caution: float) -> float:
+    def _record(self, place: Place, gradient: Array, H: Array, *, caution: float) -> float:
         """Offer W as the best, raise the guiding bound, and prove when it promises enough.
 
         The bound is tried with the weights of the projection, which are good at kinks, and with
@@ -185,7 +110,7 @@ class Newton:
         course.note(objective, weighed.rank_changes)
         return decrement
 
-    def _search(self, place: _Place, P: Array, slope: float) -> tuple[_Place, bool]:
+    def _search(self, place: Place, P: Array, slope: float) -> tuple[Place, bool]:
         """Go along P to where phi stops falling; whether the full step went too far.
 
         Regula falsi (Illinois) on the derivative of phi along P, which rises.
@@ -193,8 +118,8 @@ class Newton:
         problem = self.problem
         XP = problem.margins(P)
 
-        def there(s: float) -> tuple[_Place, float]:
-            new = self._place(place.W + s * P, place.Z + s * XP)
+        def there(s: float) -> tuple[Place, float]:
+            new = self.place(place.W + s * P, place.Z + s * XP)
             slopes = problem.loss.slopes(new.Z, problem.y)
             along = float(new.lam @ np.sum(slopes * XP, axis=1))
             return new, along + problem.mu * float(np.sum(new.W * P))

@@ -10,6 +10,7 @@ from lrisk_cli.names import Sampling, SolverName
 from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.direct import solve_mean
+from lrisk_cli.solvers.lbfgs import Lbfgs
 from lrisk_cli.solvers.loop import Method, minimise
 from lrisk_cli.solvers.lsvrg import Lsvrg
 from lrisk_cli.solvers.newton import Newton
@@ -59,7 +60,7 @@ def choose(problem: Problem, options: SolverOptions) -> Choice:
     n_unknowns = problem.shape[0] * problem.shape[1]
     if n_unknowns <= NEWTON_UNKNOWNS:
         return Choice(SolverName.NEWTON, f"{n_unknowns} unknowns are few enough for it")
-    return Choice(SolverName.LSVRG, f"{n_unknowns} unknowns are too many for newton")
+    return Choice(SolverName.LBFGS, f"{n_unknowns} unknowns are too many for newton")
 
 
 def solve(
@@ -68,10 +69,10 @@ def solve(
     """Minimise the problem; linear algebra runs on one thread, so that results repeat."""
     solver = choose(problem, options).solver
     with _blas_threads().limit(limits=1, user_api="blas"):
-        if solver is SolverName.NEWTON:
+        if solver in (SolverName.NEWTON, SolverName.LBFGS):
             if problem.spectrum.flat:
                 return solve_mean(problem, limits, report)
-            return Newton(problem, limits, report).run()
+            return (Newton if solver is SolverName.NEWTON else Lbfgs)(problem, limits, report).run()
         method = _method(problem, replace(options, solver=solver))
         return minimise(problem, method, limits, step=options.step, report=report)
 

@@ -1,0 +1,104 @@
+"""Proximal point on the row weights: what Newton and L-BFGS share.
+
+repeat, lam_c being the centre and nu the smoothing,
+    lam(W) = projection of lam_c + l(W)/nu on P(sigma)
+    minimise  phi(W) = lam(W).l(W) - nu/2 ||lam(W) - lam_c||^2 + mu/2 ||W||^2
+    lam_c <- lam(W), nu smaller, faster where the inner problem was easy
+until the gap is proved. Centring makes the answer exact for any nu.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.certificate import weighted_minimiser
+from lrisk_cli.problem import Problem
+from lrisk_cli.progress import Report, silent
+from lrisk_cli.risk import Projection, Tied
+from lrisk_cli.solvers.outcome import Course, Limits, Solution
+
+Array = NDArray[np.float64]
+
+# First smoothing: this share of the spread of the losses over the spread of sigma.
+FIRST_NU = 0.3
+# The smoothing is never made smaller than this share of the first.
+LEAST_NU = 3e-7
+# An inner problem of at most EASY steps was easy, of more than HARD hard.
+EASY, HARD = 3, 6
+MAX_OUTER = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is known at W for the present centre and smoothing. phi: the inner objective."""
+
+    W: Array
+    Z: Array
+    losses: Array
+    lam: Array
+    tied: Tied
+    phi: float
+
+
+class ProximalPoint(ABC):
+    """One minimisation; `run` it once."""
+
+    def __init__(self, problem: Problem, limits: Limits, report: Report = silent) -> None:
+        self.problem = problem
+        self.course = Course(problem, limits, report)
+        self.weigher = problem.weigher()
+        self.project = Projection(problem.spectrum, problem.sigma)
+        self.centre = np.full(problem.n_rows, 1.0 / problem.n_rows)
+        self.nu = 1.0
+
+    @abstractmethod
+    def inner(self, place: Place) -> tuple[Place, int]:
+        """Minimise phi well enough for the gap that is left; the steps it took.
+
+        Offers points to the course and proves bounds where they promise to suffice.
+        """
+
+    def run(self) -> Solution:
+        """Minimise until the gap is proved, a limit is reached, or rounding ends all progress."""
+        place = self._start()
+        least = LEAST_NU * self.nu
+        why = "stopped because rounding ends all progress"
+        for _ in range(MAX_OUTER):
+            place, n_steps = self.inner(place)
+            if self.course.converged or self.course.exhausted():
+                why = self.course.exhausted() or why
+                break
+            self.centre = place.lam
+            shrink = 0.1 if n_steps <= EASY else 0.3 if n_steps <= HARD else 0.7
+            self.nu = max(shrink * self.nu, least)
+            place = self.place(place.W, place.Z)
+        if not self.course.converged:
+            self.course.prove(place.lam, place.W)
+        return self.course.solution(why)
+
+    def _start(self) -> Place:
+        """At the minimiser of the mean, or at zero where its risk is lower."""
+        problem, course = self.problem, self.course
+        W = np.zeros(problem.shape)
+        zero = problem.at(W, self.weigher)
+        course.begin(zero.objective, zero.smoothed)
+        course.passes += 1.0
+        accuracy = 1e-3 * course.gained
+        W, passes = weighted_minimiser(problem, self.centre, W, accuracy)
+        mean = problem.at(W, self.weigher)
+        course.passes += passes + 1.0
+        start = mean if course.offer(W, mean.objective, mean.smoothed) else zero
+        # The spread of the losses at the mean's minimiser: at zero they may all be equal.
+        spread = max(float(np.std(mean.losses)), 1e-12 * zero.objective)
+        self.nu = FIRST_NU * spread / float(problem.sigma[-1] - problem.sigma[0])
+        return self.place(start.W, start.margins)
+
+    def place(self, W: Array, Z: Array) -> Place:
+        """Weights and inner objective at W, whose margins are known."""
+        losses = self.problem.loss.values(Z, self.problem.y)
+        lam, tied = self.project(self.centre + losses / self.nu)
+        away = lam - self.centre
+        phi = float(lam @ losses) - 0.5 * self.nu * float(away @ away) + self.problem.penalty(W)
+        return Place(W, Z, losses, lam, tied, phi)
