@@ -189,3 +189,20 @@ def sorted_weights(
     if n > 0:
         with nogil:
             sorted_weights_core(&losses[0], &order[0], &sigma[0], n, &lam[0])
+
+
+def tail_weights(const double[::1] losses, double threshold, double cap, double[::1] lam):
+    """lam = cap for losses above the threshold; those on it share what is left of 1, equally.
+
+    The weights of the superquantile, threshold being the least loss that has any. lam: (n,).
+    """
+    cdef Py_ssize_t n = losses.shape[0], i, above = 0, equal = 0
+    cdef double share
+    require_length(lam.shape[0], n, "lam")
+    with nogil:
+        for i in range(n):
+            above += losses[i] > threshold
+            equal += losses[i] == threshold
+        share = min(max((1.0 - cap * above) / equal, 0.0), cap)
+        for i in range(n):
+            lam[i] = cap * (losses[i] > threshold) + share * (losses[i] == threshold)

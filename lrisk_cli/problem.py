@@ -58,9 +58,9 @@ class Problem:
         """Shape of W."""
         return self.X.shape[1], self.loss.n_outputs
 
-    def weigher(self) -> Weigher:
-        """A fresh weigher for this problem's rows."""
-        return Weigher(self.spectrum, self.sigma, self.smoothing)
+    def weigher(self, *, track_ranks: bool = False) -> Weigher:
+        """A fresh weigher for this problem's rows; track_ranks: count how many ranks change."""
+        return Weigher(self.spectrum, self.sigma, self.smoothing, track_ranks=track_ranks)
 
     def margins(self, W: Array) -> Array:
         """Z = X W. (n, k). With many outputs by BLAS, which solvers keep to one thread."""

@@ -53,17 +53,28 @@ class Weigher:
     """Weighs the losses of n rows by one spectrum, again and again.
 
     It remembers the last order, because losses that change little are quick to sort again. What
-    it answers does not depend on what it remembers, apart from `rank_changes`.
+    it answers does not depend on what it remembers, apart from `rank_changes`. The superquantile
+    needs no order, so none is made unless its changes are asked for.
     """
 
     def __init__(
-        self, spectrum: Spectrum, sigma: Array, smoothing: Smoothing | None = None
+        self,
+        spectrum: Spectrum,
+        sigma: Array,
+        smoothing: Smoothing | None = None,
+        *,
+        track_ranks: bool = False,
     ) -> None:
         n_rows = len(sigma)
         self.spectrum = spectrum
         self.sigma = sigma
         self.smoothing = smoothing
+        self._has_tail = spectrum.cap(n_rows) is not None
+        by_entropy = smoothing is not None and smoothing.name is SmoothingName.ENTROPY
+        self._sorts = track_ranks or by_entropy or not self._has_tail
         self._n = n_rows
+        # The rows that sigma gives nothing.
+        self._n_light = int(np.searchsorted(sigma, 0.0, side="right"))
         self._order = np.arange(n_rows, dtype=np.int32)
         self._sorted = False
         self._work = (np.empty(n_rows, dtype=np.uint64), np.empty(n_rows, dtype=np.uint64))
@@ -73,9 +84,12 @@ class Weigher:
         if self.spectrum.flat:
             value = core.compensated_dot(self.sigma, losses)
             return Weighed(value, value, self.sigma, None)
-        changes = self._sort(losses)
-        lam = np.empty(self._n)
-        core.sorted_weights(losses, self._order, self.sigma, lam)
+        changes = self._sort(losses) if self._sorts else None
+        if self._has_tail:
+            lam = self._tail_weights(losses)
+        else:
+            lam = np.empty(self._n)
+            core.sorted_weights(losses, self._order, self.sigma, lam)
         value = core.compensated_dot(lam, losses)
         if self.smoothing is None:
             return Weighed(value, value, lam, changes)
@@ -89,6 +103,13 @@ class Weigher:
         core.sort_rows(losses, self._order, *self._work)
         self._sorted = True
         return None if last is None else int(core.count_rank_changes(last, self._order))
+
+    def _tail_weights(self, losses: Array) -> Array:
+        """The superquantile's weights: all for the losses above a threshold, the rest on it."""
+        threshold = np.partition(losses, self._n_light)[self._n_light]
+        lam = np.empty(self._n)
+        core.tail_weights(losses, threshold, self.sigma[-1], lam)
+        return lam
 
     def _smooth(self, losses: Array, smoothing: Smoothing, lam: Array) -> None:
         """Fill lam with the argmax of h_nu; the order of the losses is known."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import optimize
 
+from lrisk_cli.kernels import core
 from lrisk_cli.names import SmoothingName
 from lrisk_cli.risk import Smoothing, Weigher, rank_rows, row_weights, spectral_risk
 from lrisk_cli.spectra import parse_risk
@@ -133,6 +134,19 @@ def test_a_weigher_answers_the_same_whatever_it_saw_before() -> None:
         again = used.weigh(losses)
         assert again.value == fresh.value
         assert (again.lam == fresh.lam).all()
+
+
+@given(losses=LOSSES | TIED, q=st.floats(0.01, 0.99))
+def test_the_superquantile_needs_no_order(losses: np.ndarray, q: float) -> None:
+    spectrum = parse_risk(f"superquantile:{q}")
+    sigma = spectrum.weights(len(losses))
+    found = Weigher(spectrum, sigma).weigh(losses)
+    order, sorted_lam = np.argsort(losses, kind="stable").astype(np.int32), np.empty(len(losses))
+    core.sorted_weights(losses, order, sigma, sorted_lam)
+    np.testing.assert_allclose(found.lam, sorted_lam, rtol=1e-11, atol=1e-15)
+    assert found.value == pytest.approx(float(sigma @ losses[order]), rel=1e-12)
+    tracked = Weigher(spectrum, sigma, track_ranks=True).weigh(losses)
+    assert (tracked.lam == found.lam).all()
 
 
 def test_rank_changes_count_rows_that_moved() -> None:

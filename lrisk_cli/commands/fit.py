@@ -82,7 +82,15 @@ def fit(
 
     step_size, decay = fit_options.parse_step(step)
     how = SolverOptions(
-        solver, step_size, decay, batch_size, epoch_length, checkpoint_probability, sampling, seed
+        solver,
+        step_size,
+        decay,
+        batch_size,
+        epoch_length,
+        checkpoint_probability,
+        sampling,
+        seed,
+        track_ranks=trace is not None,
     )
     limits = Limits(tol, max_passes, time_limit)
     fitting = FitOptions(parse_risk(risk), loss, l2, smoothing, nu, how, limits)

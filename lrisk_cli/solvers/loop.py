@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.problem import Point, Problem
 from lrisk_cli.progress import Report, silent
+from lrisk_cli.risk import Weigher
 from lrisk_cli.solvers.outcome import Course, Limits, Solution
 
 Array = NDArray[np.float64]
@@ -75,10 +76,12 @@ def minimise(
     limits: Limits,
     *,
     step: float | None = None,
+    track_ranks: bool = False,
     report: Report = silent,
 ) -> Solution:
     """Run the method until the gap is proved or a limit is reached."""
-    return _Run(problem, method, limits, step, report).run()
+    weigher = problem.weigher(track_ranks=track_ranks)
+    return _Run(problem, method, limits, step, weigher, report).run()
 
 
 class _Run:
@@ -90,13 +93,14 @@ class _Run:
         method: Method,
         limits: Limits,
         step: float | None,
+        weigher: Weigher,
         report: Report,
     ) -> None:
         self.problem, self.method = problem, method
         self.course = Course(problem, limits, report)
         self.chosen_here = step is None
         self.step = method.first_step() if step is None else step
-        self.weigher = problem.weigher()
+        self.weigher = weigher
         self.recent = RecentWeights(problem.n_rows)
         self.halvings = 0
         self.stale = 0

@@ -29,8 +29,15 @@ OVERSHOOT = 0.1
 class Newton(ProximalPoint):
     """For up to about a thousand unknowns."""
 
-    def __init__(self, problem: Problem, limits: Limits, report: Report = silent) -> None:
-        super().__init__(problem, limits, report)
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        *,
+        track_ranks: bool = False,
+        report: Report = silent,
+    ) -> None:
+        super().__init__(problem, limits, track_ranks=track_ranks, report=report)
         self.curvature = make_curvature(problem)
         # The best lower bound by current curvatures is a guide, not a proof. A proof is tried when
         # the guide promises this share of the gap asked for, and less after each that failed.

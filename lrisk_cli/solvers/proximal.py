@@ -45,10 +45,17 @@ class Place:
 class ProximalPoint(ABC):
     """One minimisation; `run` it once."""
 
-    def __init__(self, problem: Problem, limits: Limits, report: Report = silent) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        *,
+        track_ranks: bool = False,
+        report: Report = silent,
+    ) -> None:
         self.problem = problem
         self.course = Course(problem, limits, report)
-        self.weigher = problem.weigher()
+        self.weigher = problem.weigher(track_ranks=track_ranks)
         self.project = Projection(problem.spectrum, problem.sigma)
         self.centre = np.full(problem.n_rows, 1.0 / problem.n_rows)
         self.nu = 1.0

@@ -28,7 +28,8 @@ STOCHASTIC = {SolverName.LSVRG, SolverName.SGD, SolverName.SRDA}
 class SolverOptions:
     """What the user may say about the method; None leaves the choice to it.
 
-    decay: SGD's steps follow 1/(mu t) and its iterates are averaged.
+    decay: SGD's steps follow 1/(mu t) and its iterates are averaged. track_ranks: the trace tells
+    how many rows change rank, which costs a sort where the risk needs none.
     """
 
     solver: SolverName = SolverName.AUTO
@@ -39,6 +40,7 @@ class SolverOptions:
     checkpoint_probability: float | None = None
     sampling: Sampling | None = None
     seed: int = 0
+    track_ranks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +74,17 @@ def solve(
         if solver in (SolverName.NEWTON, SolverName.LBFGS):
             if problem.spectrum.flat:
                 return solve_mean(problem, limits, report)
-            return (Newton if solver is SolverName.NEWTON else Lbfgs)(problem, limits, report).run()
+            proximal = Newton if solver is SolverName.NEWTON else Lbfgs
+            return proximal(problem, limits, track_ranks=options.track_ranks, report=report).run()
         method = _method(problem, replace(options, solver=solver))
-        return minimise(problem, method, limits, step=options.step, report=report)
+        return minimise(
+            problem,
+            method,
+            limits,
+            step=options.step,
+            track_ranks=options.track_ranks,
+            report=report,
+        )
 
 
 @cache
