@@ -287,6 +287,29 @@ def multinomial_slopes(const double[:, ::1] z, const int32_t[::1] labels, double
             out[i, labels[i]] -= 1.0
 
 
+def rounding_reach(const double[:, ::1] X, const double[:, ::1] W, const double[:, ::1] slopes,
+                   const double[::1] lam) -> float:
+    """sum_i lam_i sum_c |slope_ic| sum_j |x_ij W_jc|.
+
+    Times the rounding of a dot product, it bounds what rounding of the margins X W does to the
+    lam-weighted losses.
+    """
+    cdef Py_ssize_t i, j, c
+    cdef double total = 0, row, reach
+    with nogil:
+        for i in range(X.shape[0]):
+            if lam[i] == 0:
+                continue
+            row = 0
+            for c in range(W.shape[1]):
+                reach = 0
+                for j in range(X.shape[1]):
+                    reach += fabs(X[i, j] * W[j, c])
+                row += fabs(slopes[i, c]) * reach
+            total += lam[i] * row
+    return total
+
+
 def mixing_share(const double[::1] ascending, const double[::1] sigma) -> float:
     """The least share of 1/n that must be mixed into lam to bring it into P(sigma).
 

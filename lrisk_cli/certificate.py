@@ -18,8 +18,7 @@ Array = NDArray[np.float64]
 
 # Above this many unknowns a logistic bound is polished by L-BFGS instead of Newton steps.
 NEWTON_SIZE = 128
-# Share of the value that is given away so that rounding cannot lift a bound above the truth.
-ROUNDING = 16 * np.finfo(np.float64).eps
+EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ def _bound_at(problem: Problem, lam: Array, V: Array) -> tuple[Bound, float]:
     value = problem.weighted_value(V, Z, lam)
     slack = float(np.sum(problem.gradient(V, Z, lam) ** 2)) / (2.0 * problem.mu)
     penalty = 0.0 if problem.smoothing is None else problem.smoothing.penalty(lam)
-    bound = value - slack - _rounding(problem, lam, value, Z)
+    bound = value - slack - _rounding(problem, lam, value, V, Z)
     return Bound(bound, bound - penalty, V, 1), slack
 
 
@@ -95,12 +94,12 @@ def repair_weights(lam: Array, sigma: Array) -> Array:
     return lam
 
 
-def _rounding(problem: Problem, lam: Array, value: float, Z: Array) -> float:
-    """What rounding may have added to the value: margins and targets may nearly cancel."""
-    if problem.loss.name != "squared":
-        return float(ROUNDING * (value + np.sum(lam * np.abs(Z).max(axis=1))))
-    size = float(np.sum(lam * (Z[:, 0] ** 2 + problem.y**2)))
-    return float(ROUNDING * (value + np.sqrt(2.0 * value * size)))
+def _rounding(problem: Problem, lam: Array, value: float, V: Array, Z: Array) -> float:
+    """What rounding may have added to the value: that of the losses and their sum, and that of
+    the margins, dot products of d terms that may nearly cancel."""
+    slopes = problem.loss.slopes(Z, problem.y)
+    reach = float(core.rounding_reach(problem.X, V, slopes, lam))
+    return EPS * (4.0 * value + (4.0 + len(V) / 8.0) * reach)
 
 
 def weighted_minimiser(
