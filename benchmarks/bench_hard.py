@@ -44,11 +44,12 @@ RELATIVE = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How a kind of table comes about: columns from Gaussian ones, noise, what ends the making."""
+    """How a kind of table comes about: rows, columns, noise, and what becomes of them."""
 
     columns: Callable[[Rng, np.ndarray], np.ndarray] = lambda _, X: X
     noise: Callable[[Rng, tuple[int, ...]], np.ndarray] = lambda rng, shape: rng.normal(size=shape)
     n_columns: Callable[[Rng, int], int] = lambda rng, _: int(rng.integers(2, 16))
+    rows: Callable[[int], int] = lambda n: n
     whole: bool = False
     repeated: bool = False
 
@@ -95,12 +96,16 @@ FAMILIES = {
         noise=lambda rng, shape: rng.standard_cauchy(shape),
     ),
     "badly scaled columns": Family(columns=scaled),
-    "more columns than rows": Family(n_columns=lambda _, n: min(2 * n + 3, n + 50)),
+    # At most 1000 unknowns with five classes: `auto` leaves more to lbfgs.
+    "more columns than rows": Family(
+        rows=lambda n: min(n, 150), n_columns=lambda _, n: min(2 * n + 3, n + 50)
+    ),
     "one feature": Family(n_columns=lambda *_: 1),
     "no noise": Family(noise=lambda _, shape: np.zeros(shape)),
     "20000 rows": Family(
         noise=lambda rng, shape: rng.standard_t(2.2, shape),
         n_columns=lambda *_: 8,
+        rows=lambda _: 20_000,
     ),
 }
 
@@ -122,7 +127,7 @@ class Case:
         """Draw penalty, risk and table."""
         kinds = list(FAMILIES).index(self.family), LOSSES.index(self.loss)
         rng = np.random.default_rng([self.seed, *kinds, self.index])
-        n = 20_000 if self.family == "20000 rows" else SIZES[self.index % len(SIZES)]
+        n = FAMILIES[self.family].rows(SIZES[self.index])
         mu = float(rng.choice([1e-4 / n, 1e-2 / n, 1.0 / n, 0.1, 1.0, 10.0]))
         risk = parse_risk(str(rng.choice(RISKS)))
         n_outputs = int(rng.integers(3, 6)) if self.loss == "multinomial" else 1
