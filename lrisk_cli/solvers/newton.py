@@ -17,11 +17,10 @@ from lrisk_cli.solvers.curvature import (
     tie_curvature,
 )
 from lrisk_cli.solvers.outcome import Limits
-from lrisk_cli.solvers.proximal import Place, ProximalPoint
+from lrisk_cli.solvers.proximal import UNSOLVED, Place, ProximalPoint
 
 Array = NDArray[np.float64]
 
-MAX_INNER = 40
 # A step overshoots when the slope beyond it is this share of the slope at its start.
 OVERSHOOT = 0.1
 
@@ -43,11 +42,12 @@ class Newton(ProximalPoint):
         # the guide promises this share of the gap asked for, and less after each that failed.
         self.guide = -np.inf
         self.share = 0.9
+        self.misled = False
         self.last: Array | None = None
 
     def inner(self, place: Place) -> tuple[Place, int]:
         """Newton steps on phi until it is solved well enough for the gap that is left."""
-        for n_steps in range(1, MAX_INNER + 1):
+        for n_steps in range(1, UNSOLVED + 1):
             gradient = self.problem.gradient(place.W, place.Z, place.lam)
             H, decrement = self._curvature(place, gradient)
             if self.course.converged or self.course.exhausted():
@@ -63,7 +63,7 @@ class Newton(ProximalPoint):
             left = max(self.course.best - self.guide, 0.0)
             if -slope < 0.1 * left and not overshot:
                 return place, n_steps
-        return place, MAX_INNER
+        return place, UNSOLVED
 
     def _curvature(self, place: Place, gradient: Array) -> tuple[Array, float]:
         """The curvature of phi, and the distance of W from the minimum for fixed weights.
@@ -72,21 +72,27 @@ class Newton(ProximalPoint):
         enough to see, with caution, whether the gap can be proved already.
         """
         problem = self.problem
-        if problem.loss.n_outputs > 1 or len(place.tied.rows) <= MANY_TIES:
+        many = problem.loss.n_outputs == 1 and len(place.tied.rows) > MANY_TIES
+        if not many or self.misled:
             H0 = self.curvature.base(place.Z, place.lam)
             decrement = self._record(place, gradient, H0, caution=1.0)
             if not len(place.tied.rows) or self.course.converged:
                 return H0, decrement
+            if many:
+                return self._joint(place), decrement
             return H0 + tie_curvature(problem, place.Z, place.tied) / self.nu, decrement
         last = self.last
         if last is not None:
             decrement = self._record(place, gradient, last, caution=2.0)
             if self.course.converged:
                 return last, decrement
-        self.last = joint_curvature(problem, place.Z, place.lam, place.tied, self.nu)
+        self.last = self._joint(place)
         if last is None:
             decrement = self._record(place, gradient, self.last, caution=2.0)
         return self.last, decrement
+
+    def _joint(self, place: Place) -> Array:
+        return joint_curvature(self.problem, place.Z, place.lam, place.tied, self.nu)
 
     def _record(self, place: Place, gradient: Array, H: Array, *, caution: float) -> float:
         """Offer W as the best, raise the guiding bound, and prove when it promises enough.
@@ -114,6 +120,8 @@ class Newton(ProximalPoint):
         if course.best - max(self.guide, by_sort) <= self.share * course.limits.tol * course.gained:
             self.share *= 0.3
             course.prove(lam, place.W - step)
+            self.misled = not course.converged
+            self.guide = course.bound
         course.note(objective, weighed.rank_changes)
         return decrement
 

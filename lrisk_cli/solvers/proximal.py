@@ -25,8 +25,11 @@ Array = NDArray[np.float64]
 FIRST_NU = 0.3
 # The smoothing is never made smaller than this share of the first.
 LEAST_NU = 3e-7
-# An inner problem of at most EASY steps was easy, of more than HARD hard.
-EASY, HARD = 3, 6
+# An inner problem of at most EASY steps was easy, of more than HARD hard; after UNSOLVED steps it
+# is given up, and the next is made smoother.
+EASY, HARD, UNSOLVED = 3, 6, 40
+# The spread of the losses counts as at least this share of the objective at zero.
+LEAST_SPREAD = 1e-3
 MAX_OUTER = 200
 
 
@@ -78,8 +81,7 @@ class ProximalPoint(ABC):
                 why = self.course.exhausted() or why
                 break
             self.centre = place.lam
-            shrink = 0.1 if n_steps <= EASY else 0.3 if n_steps <= HARD else 0.7
-            self.nu = max(shrink * self.nu, least)
+            self.nu = max(_change_of_nu(n_steps) * self.nu, least)
             place = self.place(place.W, place.Z)
         if not self.course.converged:
             self.course.prove(place.lam, place.W)
@@ -97,8 +99,8 @@ class ProximalPoint(ABC):
         mean = problem.at(W, self.weigher)
         course.passes += passes + 1.0
         start = mean if course.offer(W, mean.objective, mean.smoothed) else zero
-        # The spread of the losses at the mean's minimiser: at zero they may all be equal.
-        spread = max(float(np.std(mean.losses)), 1e-12 * zero.objective)
+        # At the mean's minimiser, as at zero all losses may be equal; so may they be there.
+        spread = max(float(np.std(mean.losses)), LEAST_SPREAD * zero.objective)
         self.nu = FIRST_NU * spread / float(problem.sigma[-1] - problem.sigma[0])
         return self.place(start.W, start.margins)
 
@@ -109,3 +111,10 @@ class ProximalPoint(ABC):
         away = lam - self.centre
         phi = float(lam @ losses) - 0.5 * self.nu * float(away @ away) + self.problem.penalty(W)
         return Place(W, Z, losses, lam, tied, phi)
+
+
+def _change_of_nu(n_steps: int) -> float:
+    """Less smoothing after an inner problem that was solved, more after one that was not."""
+    if n_steps >= UNSOLVED:
+        return 10.0
+    return 0.1 if n_steps <= EASY else 0.3 if n_steps <= HARD else 0.7
