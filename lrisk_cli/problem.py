@@ -54,6 +54,11 @@ class Problem:
         return len(self.X)
 
     @property
+    def flat(self) -> bool:
+        """Whether all rows weigh alike: the mean, or a risk that rounding cannot tell from it."""
+        return bool(self.sigma[0] == self.sigma[-1])
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Shape of W."""
         return self.X.shape[1], self.loss.n_outputs
@@ -161,7 +166,7 @@ def make_problem(
     smoothing: Smoothing | None = None,
 ) -> Problem:
     """State the problem on rows X (n, d) with targets y (numbers, or class codes)."""
-    if spectrum.flat:
-        smoothing = None
     sigma = spectrum.weights(len(X))
+    if sigma[0] == sigma[-1]:
+        smoothing = None
     return Problem(X, loss.targets(y), loss, spectrum, sigma, mu, smoothing)

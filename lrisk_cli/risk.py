@@ -81,7 +81,7 @@ class Weigher:
 
     def weigh(self, losses: Array) -> Weighed:
         """Risk and row weights; equal losses get equal weights."""
-        if self.spectrum.flat:
+        if self.sigma[0] == self.sigma[-1]:
             value = core.compensated_dot(self.sigma, losses)
             return Weighed(value, value, self.sigma, None)
         changes = self._sort(losses) if self._sorts else None
@@ -163,11 +163,6 @@ class Projection:
         sizes = (ends - self._starts[:n_blocks]).astype(np.intp)
         pooled = np.repeat(sizes > 1, sizes)
         return lam, Tied(self._order[pooled].astype(np.intp), sizes[sizes > 1])
-
-
-def spectral_risk(losses: Array, spectrum: Spectrum) -> float:
-    """sum_i sigma_i l_(i). losses: (n,)."""
-    return Weigher(spectrum, spectrum.weights(len(losses))).weigh(losses).value
 
 
 def row_weights(losses: Array, spectrum: Spectrum) -> Array:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from conftest import plain_risk
 from houses import (
     N_ROWS,
     PROGRAM,
@@ -30,8 +31,6 @@ from houses import (
 )
 
 from lrisk_cli.cli import COMMANDS, CommandLoader
-from lrisk_cli.risk import spectral_risk
-from lrisk_cli.spectra import parse_risk
 
 # Help and usage
 
@@ -145,7 +144,7 @@ def test_the_objective_on_the_numbers_of_the_file_is_the_formula(tmp_path):
     run = lrisk(folder, "fit", "plain.csv", "--target", "price", *flags)
     w = np.array(json.loads((folder / "m.json").read_text())["coefficients"])
     X = np.column_stack([columns["area"], columns["rooms"]])
-    risk = spectral_risk(0.5 * (columns["price"] - X @ w) ** 2, parse_risk("superquantile:0.9"))
+    risk = plain_risk(0.5 * (columns["price"] - X @ w) ** 2, "superquantile:0.9")
     record = document(run)["fit"]
     assert record["objective_scale"] == "file"
     assert record["objective"] == pytest.approx(risk + 0.125 * (w @ w))

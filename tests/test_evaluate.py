@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from conftest import plain_risk
 from houses import (
     N_ROWS,
     document,
@@ -17,7 +18,7 @@ from houses import (
     write_csv,
 )
 
-from lrisk_cli.risk import rank_rows, row_weights, spectral_risk
+from lrisk_cli.risk import rank_rows, row_weights
 from lrisk_cli.spectra import parse_risk
 
 # Evaluate
@@ -33,7 +34,7 @@ def test_evaluate_reports_risks_and_errors_in_units_of_the_file(tmp_path):
     assert result["rows"] == {"read": N_ROWS, "used": N_ROWS, "dropped": 0, "reasons": {}}
     metrics = result["metrics"]
     for risk in ("superquantile:0.5", "superquantile:0.9", "superquantile:0.99", "extremile:2"):
-        assert metrics[risk] == pytest.approx(spectral_risk(losses, parse_risk(risk)))
+        assert metrics[risk] == pytest.approx(plain_risk(losses, risk))
     assert metrics["mean"] == pytest.approx(losses.mean())
     assert metrics["max"] == pytest.approx(losses.max())
     assert metrics["rmse"] == pytest.approx(np.sqrt(2.0 * losses.mean()))
@@ -64,7 +65,7 @@ def test_evaluate_takes_the_risks_asked_for_falling_ones_too(tmp_path):
     names = ["mean", "superquantile:0.75", "subquantile:0.5", "lower-extremile:2", "max"]
     assert list(metrics)[:5] == names
     for name in names[1:4]:
-        assert metrics[name] == pytest.approx(spectral_risk(losses, parse_risk(name)))
+        assert metrics[name] == pytest.approx(plain_risk(losses, name))
 
 
 def test_evaluate_prints_for_people_without_escape_codes(tmp_path):

@@ -127,3 +127,12 @@ def test_auto_chooses_by_problem_and_says_why() -> None:
     smooth = small_problem(smoothing=Smoothing(SmoothingName.L2, 1.0))
     assert choose(smooth, auto).solver is SolverName.LSVRG
     assert choose(small_problem(), SolverOptions(SolverName.SGD)).reason == "asked for"
+
+
+@pytest.mark.parametrize("risk", ["esrm:1e-20", "superquantile:1e-300", "extremile:1"])
+def test_a_risk_that_rounding_cannot_tell_from_the_mean_is_the_mean(risk: str) -> None:
+    for solver in SolverName:
+        limits = Limits(tol=1e-6, max_passes=60)
+        found = solve(small_problem("squared", risk, mu=0.1), SolverOptions(solver), limits)
+        assert np.isfinite(found.certificate.objective)
+    proved(small_problem("squared", risk), 1e-9)

@@ -11,8 +11,8 @@ from scipy import optimize
 
 from lrisk_cli.kernels import core
 from lrisk_cli.names import SmoothingName
-from lrisk_cli.risk import Smoothing, Weigher, rank_rows, row_weights, spectral_risk
-from lrisk_cli.spectra import parse_risk
+from lrisk_cli.risk import Smoothing, Weigher, rank_rows, row_weights
+from lrisk_cli.spectra import Spectrum, parse_risk
 
 SPECTRA = [
     "mean", "superquantile:0.5", "superquantile:0.9", "extremile:2", "esrm:1",
@@ -21,6 +21,10 @@ SPECTRA = [
 RISING = SPECTRA[:5]
 LOSSES = arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 1e6))
 TIED = arrays(np.float64, st.integers(1, 40), elements=st.sampled_from([0.0, 1.0, 2.5]))
+
+
+def spectral_risk(losses: np.ndarray, spectrum: Spectrum) -> float:
+    return Weigher(spectrum, spectrum.weights(len(losses))).weigh(losses).value
 
 
 @pytest.mark.parametrize("name", SPECTRA)

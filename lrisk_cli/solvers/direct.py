@@ -21,4 +21,4 @@ def solve_mean(problem: Problem, limits: Limits, report: Report = silent) -> Sol
     course.offer(W, point.objective, point.smoothed)
     course.prove(problem.sigma, W)
     course.note(point.objective)
-    return course.solution("stopped because rounding ends all progress")
+    return course.solution("stopped because rounding hides what is left")

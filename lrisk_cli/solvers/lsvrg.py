@@ -53,13 +53,13 @@ class Lsvrg:
         largest = self.problem.loss.smoothness * float(norms.max())
         if self.sampling is Sampling.UNIFORM:
             largest *= self.problem.n_rows * float(self.problem.sigma.max())
-        share = 1.0 if self.problem.spectrum.flat else 0.5
+        share = 1.0 if self.problem.flat else 0.5
         return share / (largest + self.problem.mu)
 
     def _first_length(self) -> int:
         """N = 2n for the mean, whose weights never change; else n/2, as weights grow stale."""
         n = self.problem.n_rows
-        return 2 * n if self.problem.spectrum.flat else max(1, n // 2)
+        return 2 * n if self.problem.flat else max(1, n // 2)
 
     def restart(self, W: Array, *, stalled: bool = False) -> None:
         """After a stall halve epochs of our own choice, down to n/64."""

@@ -71,10 +71,10 @@ class ProximalPoint(ABC):
         """
 
     def run(self) -> Solution:
-        """Minimise until the gap is proved, a limit is reached, or rounding ends all progress."""
+        """Minimise until the gap is proved, a limit is reached, or many rounds prove no more."""
         place = self._start()
         least = LEAST_NU * self.nu
-        why = "stopped because rounding ends all progress"
+        why = f"stopped after {MAX_OUTER} rounds, the last of which proved no more,"
         for _ in range(MAX_OUTER):
             place, n_steps = self.inner(place)
             if self.course.converged or self.course.exhausted():

@@ -57,7 +57,7 @@ def choose(problem: Problem, options: SolverOptions) -> Choice:
         return Choice(options.solver, "asked for")
     if problem.smoothing is not None:
         return Choice(SolverName.LSVRG, "smoothing was asked for")
-    if problem.spectrum.flat:
+    if problem.flat:
         return Choice(SolverName.NEWTON, "the mean is one weighted fit")
     n_unknowns = problem.shape[0] * problem.shape[1]
     if n_unknowns <= NEWTON_UNKNOWNS:
@@ -72,7 +72,7 @@ def solve(
     solver = choose(problem, options).solver
     with _blas_threads().limit(limits=1, user_api="blas"):
         if solver in (SolverName.NEWTON, SolverName.LBFGS):
-            if problem.spectrum.flat:
+            if problem.flat:
                 return solve_mean(problem, limits, report)
             proximal = Newton if solver is SolverName.NEWTON else Lbfgs
             return proximal(problem, limits, track_ranks=options.track_ranks, report=report).run()
