@@ -9,6 +9,7 @@ from lrisk_cli.commands import fit_options, options
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
 from lrisk_cli.names import (
     DEFAULT_RISK,
+    KernelName,
     LossName,
     Missing,
     SmoothingName,
@@ -45,6 +46,12 @@ def fit(
     l2: fit_options.L2 = None,
     no_intercept: fit_options.NoIntercept = False,
     standardize: fit_options.StandardizeChoice = Standardize.BOTH,
+    kernel: fit_options.KernelChoice = KernelName.LINEAR,
+    gamma: fit_options.Gamma = None,
+    degree: fit_options.Degree = None,
+    coef0: fit_options.Coef0 = None,
+    rank: fit_options.Rank = None,
+    feature_map: fit_options.FeatureMapChoice = None,
     solver: fit_options.Solver = SolverName.AUTO,
     smoothing: fit_options.SmoothingChoice = SmoothingName.NONE,
     nu: fit_options.Nu = None,
@@ -69,7 +76,7 @@ def fit(
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,
 ) -> int:
-    """Learn a linear model from a table and prove how good it is.
+    """Learn a linear or kernel model from a table and prove how good it is.
 
     Minimises a spectral risk of the losses plus an l2 penalty, and proves how far the result can
     be from the optimum. A target with classes makes it logistic regression.
@@ -93,7 +100,8 @@ def fit(
         track_ranks=trace is not None,
     )
     limits = Limits(tol, max_passes, time_limit)
-    fitting = FitOptions(parse_risk(risk), loss, l2, smoothing, nu, how, limits)
+    mapped = fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map)
+    fitting = FitOptions(parse_risk(risk), loss, l2, smoothing, nu, how, limits, mapped)
     check_fit(fitting)
     columns = DesignOptions(
         target=target,
@@ -162,7 +170,7 @@ class _Done:
         """What is odd about the columns and about the fit."""
         from lrisk_cli.fitting import remarks
 
-        return (*self.design.notes, *remarks(self.fitted.model.fit))
+        return (*self.design.notes, *self.fitted.notes, *remarks(self.fitted.model.fit))
 
 
 @dataclass(slots=True)

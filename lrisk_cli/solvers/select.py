@@ -1,9 +1,6 @@
 """From a solver's name and options to a solution."""
 
 from dataclasses import dataclass, replace
-from functools import cache
-
-from threadpoolctl import ThreadpoolController
 
 from lrisk_cli.errors import UsageError
 from lrisk_cli.names import Sampling, SolverName
@@ -18,6 +15,7 @@ from lrisk_cli.solvers.outcome import Limits, Solution
 from lrisk_cli.solvers.sgd import Sgd
 from lrisk_cli.solvers.srda import Srda
 from lrisk_cli.solvers.subgradient import Subgradient
+from lrisk_cli.threads import one_thread
 
 # Newton's matrices are (unknowns x unknowns); beyond this they cost more than they save.
 NEWTON_UNKNOWNS = 1000
@@ -70,7 +68,7 @@ def solve(
 ) -> Solution:
     """Minimise the problem; linear algebra runs on one thread, so that results repeat."""
     solver = choose(problem, options).solver
-    with _blas_threads().limit(limits=1, user_api="blas"):
+    with one_thread():
         if solver in (SolverName.NEWTON, SolverName.LBFGS):
             if problem.flat:
                 return solve_mean(problem, limits, report)
@@ -85,12 +83,6 @@ def solve(
             track_ranks=options.track_ranks,
             report=report,
         )
-
-
-@cache
-def _blas_threads() -> ThreadpoolController:
-    """What sets the threads of linear algebra; finding the libraries takes milliseconds."""
-    return ThreadpoolController()
 
 
 def check_options(options: SolverOptions) -> None:
