@@ -54,20 +54,24 @@ def certify(objective: float, lower_bound: float, at_zero: float) -> Certificate
     return Certificate(objective, lower_bound, absolute, absolute / gained)
 
 
-def lower_bound(problem: Problem, lam: Array, start: Array, accuracy: float) -> Bound:
+def lower_bound(
+    problem: Problem, lam: Array, start: Array, accuracy: float, *, near: bool = True
+) -> Bound:
     """Bound the optimum from below with the weights lam, repaired into P(sigma).
 
-    `start` is a guess of the minimiser of the lam-weighted problem. If the bound there is not
-    within `accuracy` of the best for these weights, the minimiser is computed.
+    `start` is a guess of the minimiser of the lam-weighted problem; `near`: it may be so good that
+    the bound there is within `accuracy` of the best for these weights. If it is not, the minimiser
+    is computed.
     """
     lam = repair_weights(lam, problem.sigma)
-    bound, slack = _bound_at(problem, lam, start)
-    if slack > accuracy:
-        V, passes = weighted_minimiser(problem, lam, start, accuracy)
-        better, _ = _bound_at(problem, lam, V)
-        passes += bound.passes + better.passes
-        bound = replace(better if better.value > bound.value else bound, passes=passes)
-    return bound
+    at_start = _bound_at(problem, lam, start) if near else None
+    if at_start is not None and at_start[1] <= accuracy:
+        return at_start[0]
+    V, passes = weighted_minimiser(problem, lam, start, accuracy)
+    bound, _ = _bound_at(problem, lam, V)
+    if at_start is not None and at_start[0].value > bound.value:
+        bound = at_start[0]
+    return replace(bound, passes=passes + (2 if near else 1))
 
 
 def _bound_at(problem: Problem, lam: Array, V: Array) -> tuple[Bound, float]:

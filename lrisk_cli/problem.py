@@ -81,7 +81,7 @@ class Problem:
 
     def at(self, W: Array, weigher: Weigher) -> Point:
         """Evaluate W: one pass over the rows."""
-        Z = self.margins(W)
+        Z = self.margins(W) if W.any() else np.zeros((self.n_rows, W.shape[1]))
         losses = self.loss.values(Z, self.y)
         if not np.isfinite(losses).all():
             lam = np.full(self.n_rows, 1.0 / self.n_rows)

@@ -10,13 +10,13 @@ from lrisk_cli.solvers.outcome import Course, Limits, Solution
 
 def solve_mean(problem: Problem, limits: Limits, report: Report = silent) -> Solution:
     """Ridge by Cholesky for squared losses; Newton, or L-BFGS for many unknowns, for others."""
-    course, weigher = Course(problem, limits, report), problem.weigher()
-    zero = problem.at(np.zeros(problem.shape), weigher)
+    course = Course(problem, limits, report)
+    zero = problem.at(np.zeros(problem.shape), course.weigher)
     course.begin(zero.objective, zero.smoothed)
     course.note(zero.objective)
     W, accuracy = zero.W, 0.1 * limits.tol * course.gained
     W, passes = weighted_minimiser(problem, problem.sigma, W, accuracy)
-    point = problem.at(W, weigher)
+    point = problem.at(W, course.weigher)
     course.passes += passes + 2.0
     course.offer(W, point.objective, point.smoothed)
     course.prove(problem.sigma, W)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from lrisk_cli.problem import Point, Problem
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.risk import Weigher
 from lrisk_cli.solvers.outcome import Course, Limits, Solution
 
 Array = NDArray[np.float64]
@@ -80,8 +79,8 @@ def minimise(
     report: Report = silent,
 ) -> Solution:
     """Run the method until the gap is proved or a limit is reached."""
-    weigher = problem.weigher(track_ranks=track_ranks)
-    return _Run(problem, method, limits, step, weigher, report).run()
+    course = Course(problem, limits, report, track_ranks=track_ranks)
+    return _Run(problem, method, step, course).run()
 
 
 class _Run:
@@ -91,16 +90,12 @@ class _Run:
         self,
         problem: Problem,
         method: Method,
-        limits: Limits,
         step: float | None,
-        weigher: Weigher,
-        report: Report,
+        course: Course,
     ) -> None:
-        self.problem, self.method = problem, method
-        self.course = Course(problem, limits, report)
+        self.problem, self.method, self.course = problem, method, course
         self.chosen_here = step is None
         self.step = method.first_step() if step is None else step
-        self.weigher = weigher
         self.recent = RecentWeights(problem.n_rows)
         self.halvings = 0
         self.stale = 0
@@ -127,7 +122,7 @@ class _Run:
 
     def _at(self, W: Array) -> Point:
         self.course.passes += 1.0
-        return self.problem.at(W, self.weigher)
+        return self.problem.at(W, self.course.weigher)
 
     def _look(self, W: Array) -> None:
         """Evaluate W; go on from it, or undo the epoch where it diverged."""
