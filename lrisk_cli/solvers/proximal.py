@@ -101,7 +101,7 @@ class ProximalPoint(ABC):
         """Nearly the minimiser of the mean, to start from; the passes it took."""
         return weighted_minimiser(self.problem, self.centre, start, accuracy)
 
-    def proved_at(self, start: Point) -> bool:  # noqa: ARG002
+    def proved_at(self, start: Point) -> bool:
         """Whether the gap can be proved at the start already."""
         return False
 
