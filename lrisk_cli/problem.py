@@ -79,7 +79,8 @@ class Problem:
 
     def penalty(self, W: Array) -> float:
         """mu/2 ||W||^2."""
-        return 0.5 * self.mu * float(np.sum(W * W))
+        flat = W.ravel()
+        return 0.5 * self.mu * float(core.compensated_dot(flat, flat))
 
     def at(self, W: Array, weigher: Weigher) -> Point:
         """Evaluate W: one pass over the rows."""
