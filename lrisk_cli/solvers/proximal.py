@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.certificate import weighted_minimiser
-from lrisk_cli.problem import Problem
+from lrisk_cli.problem import Point, Problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk import Projection, Tied
 from lrisk_cli.solvers.outcome import Course, Limits, Solution
@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 # First smoothing: this share of the spread of the losses over the spread of sigma.
 FIRST_NU = 0.3
+# The share of it to begin with at the optimum of a neighbouring problem.
+NEAR_NU = 0.3
 # The smoothing is never made smaller than this share of the first.
 LEAST_NU = 3e-7
 # An inner problem of at most EASY steps was easy, of more than HARD hard; after UNSOLVED steps it
@@ -46,7 +48,7 @@ class Place:
 
 
 class ProximalPoint(ABC):
-    """One minimisation; `run` it once."""
+    """One minimisation; `run` it once. start: the optimum of a neighbouring problem, if known."""
 
     def __init__(
         self,
@@ -55,8 +57,10 @@ class ProximalPoint(ABC):
         *,
         track_ranks: bool = False,
         report: Report = silent,
+        start: Array | None = None,
     ) -> None:
         self.problem = problem
+        self.start = start
         self.course = Course(problem, limits, report)
         self.weigher = problem.weigher(track_ranks=track_ranks)
         self.project = Projection(problem.spectrum, problem.sigma)
@@ -88,21 +92,40 @@ class ProximalPoint(ABC):
         return self.course.solution(why)
 
     def _start(self) -> Place:
-        """At the minimiser of the mean, or at zero where its risk is lower."""
+        """At the minimiser of the mean, or at zero where its risk is lower.
+
+        A neighbour's optimum that is better than zero spares the mean and needs less smoothing.
+        """
         problem, course = self.problem, self.course
         W = np.zeros(problem.shape)
         zero = problem.at(W, self.weigher)
         course.begin(zero.objective, zero.smoothed)
         course.passes += 1.0
+        near = self._neighbour()
+        if near is not None:
+            self.nu = NEAR_NU * self._first_nu(near.losses)
+            return self.place(near.W, near.margins)
         accuracy = 1e-3 * course.gained
         W, passes = weighted_minimiser(problem, self.centre, W, accuracy)
         mean = problem.at(W, self.weigher)
         course.passes += passes + 1.0
         start = mean if course.offer(W, mean.objective, mean.smoothed) else zero
-        # At the mean's minimiser, as at zero all losses may be equal; so may they be there.
-        spread = max(float(np.std(mean.losses)), LEAST_SPREAD * zero.objective)
-        self.nu = FIRST_NU * spread / float(problem.sigma[-1] - problem.sigma[0])
+        # At the mean's minimiser, as at zero all losses may be equal.
+        self.nu = self._first_nu(mean.losses)
         return self.place(start.W, start.margins)
+
+    def _first_nu(self, losses: Array) -> float:
+        """By the spread of the losses, which may be nothing."""
+        spread = max(float(np.std(losses)), LEAST_SPREAD * self.course.at_zero)
+        return FIRST_NU * spread / float(self.problem.sigma[-1] - self.problem.sigma[0])
+
+    def _neighbour(self) -> Point | None:
+        """The start that was given, where it is better than zero."""
+        if self.start is None:
+            return None
+        self.course.passes += 1.0
+        point = self.problem.at(self.start, self.weigher)
+        return point if self.course.offer(point.W, point.objective, point.smoothed) else None
 
     def place(self, W: Array, Z: Array) -> Place:
         """Weights and inner objective at W, whose margins are known."""
