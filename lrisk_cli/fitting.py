@@ -65,15 +65,20 @@ def check_fit(options: FitOptions) -> None:
     check_options(options.solver)
 
 
-def fit_design(design: Design, options: FitOptions, report: Report = silent) -> Fitted:
-    """Minimise the risk on the rows of the design."""
+def fit_design(
+    design: Design, options: FitOptions, report: Report = silent, start: Array | None = None
+) -> Fitted:
+    """Minimise the risk on the rows of the design.
+
+    start: coefficients that another risk or penalty led to on these rows; they spare work.
+    """
     n_rows = len(design.X)
     target = design.encoding.target
     loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
     mu = 1.0 / n_rows if options.l2 is None else options.l2
     smoothing = _smoothing(options, n_rows)
     problem = make_problem(design.X, design.y, loss, options.risk, mu, smoothing)
-    solution = solve(problem, options.solver, options.limits, report)
+    solution = solve(problem, options.solver, options.limits, report, start)
     model = Model(
         encoding=design.encoding,
         loss="squared" if loss.name == "squared" else "logistic",

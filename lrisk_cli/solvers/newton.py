@@ -42,8 +42,9 @@ class Newton(ProximalPoint):
         *,
         track_ranks: bool = False,
         report: Report = silent,
+        start: Array | None = None,
     ) -> None:
-        super().__init__(problem, limits, track_ranks=track_ranks, report=report)
+        super().__init__(problem, limits, track_ranks=track_ranks, report=report, start=start)
         self.curvature = make_curvature(problem)
         # The best lower bound by current curvatures is a guide, not a proof. A proof is tried when
         # the guide promises this share of the gap asked for, and less after each that failed.

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from functools import cache
 
+import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from lrisk_cli.errors import UsageError
@@ -18,6 +20,8 @@ from lrisk_cli.solvers.outcome import Limits, Solution
 from lrisk_cli.solvers.sgd import Sgd
 from lrisk_cli.solvers.srda import Srda
 from lrisk_cli.solvers.subgradient import Subgradient
+
+Array = NDArray[np.float64]
 
 # Newton's matrices are (unknowns x unknowns); beyond this they cost more than they save.
 NEWTON_UNKNOWNS = 1000
@@ -66,16 +70,27 @@ def choose(problem: Problem, options: SolverOptions) -> Choice:
 
 
 def solve(
-    problem: Problem, options: SolverOptions, limits: Limits, report: Report = silent
+    problem: Problem,
+    options: SolverOptions,
+    limits: Limits,
+    report: Report = silent,
+    start: Array | None = None,
 ) -> Solution:
-    """Minimise the problem; linear algebra runs on one thread, so that results repeat."""
+    """Minimise the problem; linear algebra runs on one thread, so that results repeat.
+
+    start: W (d, k) of a neighbouring problem, from which to begin where it is better than zero.
+    It spares work; what is proved does not depend on it. srda always begins at zero.
+    """
     solver = choose(problem, options).solver
     with _blas_threads().limit(limits=1, user_api="blas"):
         if solver in (SolverName.NEWTON, SolverName.LBFGS):
             if problem.flat:
-                return solve_mean(problem, limits, report)
+                return solve_mean(problem, limits, report, start)
             proximal = Newton if solver is SolverName.NEWTON else Lbfgs
-            return proximal(problem, limits, track_ranks=options.track_ranks, report=report).run()
+            track_ranks = options.track_ranks
+            return proximal(
+                problem, limits, track_ranks=track_ranks, report=report, start=start
+            ).run()
         method = _method(problem, replace(options, solver=solver))
         return minimise(
             problem,
@@ -84,6 +99,7 @@ def solve(
             step=options.step,
             track_ranks=options.track_ranks,
             report=report,
+            start=None if solver is SolverName.SRDA else start,
         )
 
 
