@@ -17,6 +17,13 @@ EVALUATED_RISKS = (
     "extremile:2", "esrm:1",
 )  # fmt: skip
 
+CORRUPTIONS: dict[str, str] = {
+    "label": "numbers: drawn from N(5, 5^2), standardised; classes: as flip",
+    "feature": "features times 100",
+    "label+feature": "features times 100 and numbers times 10000, or classes flipped",
+    "flip": "classes: another one",
+}
+
 
 class Task(StrEnum):
     """What the target is; `auto` looks at it."""
