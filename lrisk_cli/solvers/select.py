@@ -70,7 +70,7 @@ def solve(
 ) -> Solution:
     """Minimise the problem; linear algebra runs on one thread, so that results repeat."""
     solver = choose(problem, options).solver
-    with _blas_threads().limit(limits=1, user_api="blas"):
+    with blas_threads().limit(limits=1, user_api="blas"):
         if solver in (SolverName.NEWTON, SolverName.LBFGS):
             if problem.flat:
                 return solve_mean(problem, limits, report)
@@ -88,7 +88,7 @@ def solve(
 
 
 @cache
-def _blas_threads() -> ThreadpoolController:
+def blas_threads() -> ThreadpoolController:
     """What sets the threads of linear algebra; finding the libraries takes milliseconds."""
     return ThreadpoolController()
 
