@@ -82,7 +82,7 @@ def solve(
     It spares work; what is proved does not depend on it. srda always begins at zero.
     """
     solver = choose(problem, options).solver
-    with _blas_threads().limit(limits=1, user_api="blas"):
+    with blas_threads().limit(limits=1, user_api="blas"):
         if solver in (SolverName.NEWTON, SolverName.LBFGS):
             if problem.flat:
                 return solve_mean(problem, limits, report, start)
@@ -104,7 +104,7 @@ def solve(
 
 
 @cache
-def _blas_threads() -> ThreadpoolController:
+def blas_threads() -> ThreadpoolController:
     """What sets the threads of linear algebra; finding the libraries takes milliseconds."""
     return ThreadpoolController()
 
