@@ -68,7 +68,7 @@ class Features:
         from scipy.linalg import solve_triangular
 
         m = len(self.L)
-        values = solve_triangular(self.L, W[:m], lower=True, trans="T")
+        values = solve_triangular(self.L.T, W[:m])
         return np.ascontiguousarray(np.concatenate([values, W[m:]]))
 
 
@@ -214,14 +214,13 @@ def _sample(X: Array, rank: int, rng: np.random.Generator) -> Array:
 def _exact(kernel: Kernel, X: Array, d: int, trace: float) -> Features:
     """All rows as landmarks."""
     landmarks, phi, K = all_landmarks(kernel, X, d)
-    explained = min(1.0, float(np.sum(phi * phi)) / trace)
-    constants = X[:, d:]
+    m = len(landmarks.Z)
+    explained = min(1.0, float(np.einsum("ij,ij->", phi[:, :m], phi[:, :m])) / trace)
     # With few landmarks, as a polynomial of few columns has, phi' phi is the smaller matrix.
-    outer = K if 2 * len(landmarks.Z) > len(X) else None
-    if outer is not None and constants.size:
+    outer = K if 2 * m > len(X) else None
+    if outer is not None and phi.shape[1] > m:
         outer += 1.0
-    feature_map = LandmarkMap(kernel, landmarks.Z, explained)
-    return Features(np.concatenate([phi, constants], axis=1), feature_map, outer, landmarks.L)
+    return Features(phi, LandmarkMap(kernel, landmarks.Z, explained), outer, landmarks.L)
 
 
 def _nystroem(
@@ -230,7 +229,6 @@ def _nystroem(
     """Fewer landmarks than rows."""
     m, d = landmarks.Z.shape
     phi = np.empty((len(X), m + X.shape[1] - d))
-    phi[:, m:] = X[:, d:]
     explained = min(1.0, fill_phi(kernel, landmarks, X, phi) / trace)
     note = ""
     if explained < SPANS_ENOUGH:

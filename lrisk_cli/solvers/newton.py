@@ -6,18 +6,20 @@ Letters: H0 the curvature at fixed weights, to which rows tied by the projection
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.curvature import (
     MANY_TIES,
+    Dense,
+    Solvable,
     joint_curvature,
     make_curvature,
     tie_curvature,
 )
 from lrisk_cli.solvers.outcome import Limits
 from lrisk_cli.solvers.proximal import UNSOLVED, Place, ProximalPoint
+from lrisk_cli.solvers.rowspace import RowCurvature
 
 Array = NDArray[np.float64]
 
@@ -43,7 +45,7 @@ class Newton(ProximalPoint):
         self.guide = -np.inf
         self.share = 0.9
         self.misled = False
-        self.last: Array | None = None
+        self.last: Dense | None = None
 
     def inner(self, place: Place) -> tuple[Place, int]:
         """Newton steps on phi until it is solved well enough for the gap that is left."""
@@ -52,7 +54,7 @@ class Newton(ProximalPoint):
             H, decrement = self._curvature(place, gradient)
             if self.course.converged or self.course.exhausted():
                 return place, n_steps
-            P = -_solve(H, gradient)
+            P = -H.solve(gradient)
             slope = float(np.sum(gradient * P))
             # phi may be flat to rounding while its weights still have far to go.
             solved = decrement <= 0.1 * self.course.limits.tol * self.course.gained
@@ -65,8 +67,31 @@ class Newton(ProximalPoint):
                 return place, n_steps
         return place, UNSOLVED
 
-    def _curvature(self, place: Place, gradient: Array) -> tuple[Array, float]:
-        """The curvature of phi, and the distance of W from the minimum for fixed weights.
+    def _curvature(self, place: Place, gradient: Array) -> tuple[Solvable, float]:
+        """The curvature of phi, and the distance of W from the minimum for fixed weights."""
+        problem = self.problem
+        if problem.outer is None or problem.loss.n_outputs > 1:
+            return self._by_columns(place, gradient)
+        return self._by_rows(place, gradient)
+
+    def _by_rows(self, place: Place, gradient: Array) -> tuple[RowCurvature, float]:
+        """The same where products of rows are known: a system with the rows that count.
+
+        The curvature with ties is good enough to see, with caution, whether the gap can be proved.
+        """
+        problem, tied = self.problem, len(place.tied.rows) > 0
+        if self.misled or not tied:
+            H0 = RowCurvature(problem, place.Z, place.lam)
+            decrement = self._record(place, gradient, H0, caution=1.0)
+            if not tied or self.course.converged:
+                return H0, decrement
+        H = RowCurvature(problem, place.Z, place.lam, place.tied, self.nu)
+        if not self.misled:
+            decrement = self._record(place, gradient, H, caution=2.0)
+        return H, decrement
+
+    def _by_columns(self, place: Place, gradient: Array) -> tuple[Dense, float]:
+        """The same by matrices of unknowns x unknowns.
 
         Where many rows are tied it costs a Gram matrix of its own. The last one is then good
         enough to see, with caution, whether the gap can be proved already.
@@ -74,13 +99,14 @@ class Newton(ProximalPoint):
         problem = self.problem
         many = problem.loss.n_outputs == 1 and len(place.tied.rows) > MANY_TIES
         if not many or self.misled:
-            H0 = self.curvature.base(place.Z, place.lam)
+            H0 = Dense(self.curvature.base(place.Z, place.lam))
             decrement = self._record(place, gradient, H0, caution=1.0)
             if not len(place.tied.rows) or self.course.converged:
                 return H0, decrement
             if many:
                 return self._joint(place), decrement
-            return H0 + tie_curvature(problem, place.Z, place.tied) / self.nu, decrement
+            ties = tie_curvature(problem, place.Z, place.tied)
+            return Dense(H0.H + ties / self.nu), decrement
         last = self.last
         if last is not None:
             decrement = self._record(place, gradient, last, caution=2.0)
@@ -91,10 +117,10 @@ class Newton(ProximalPoint):
             decrement = self._record(place, gradient, self.last, caution=2.0)
         return self.last, decrement
 
-    def _joint(self, place: Place) -> Array:
-        return joint_curvature(self.problem, place.Z, place.lam, place.tied, self.nu)
+    def _joint(self, place: Place) -> Dense:
+        return Dense(joint_curvature(self.problem, place.Z, place.lam, place.tied, self.nu))
 
-    def _record(self, place: Place, gradient: Array, H: Array, *, caution: float) -> float:
+    def _record(self, place: Place, gradient: Array, H: Solvable, *, caution: float) -> float:
         """Offer W as the best, raise the guiding bound, and prove when it promises enough.
 
         The bound is tried with the weights of the projection, which are good at kinks, and with
@@ -107,7 +133,7 @@ class Newton(ProximalPoint):
         objective = weighed.value + penalty
         course.offer(place.W, objective, objective)
         sorted_gradient = problem.gradient(place.W, place.Z, weighed.lam)
-        steps = _solve(H, np.stack([gradient, sorted_gradient]))
+        steps = H.solve(np.stack([gradient, sorted_gradient]))
         decrement, sorted_decrement = (
             caution * 0.5 * float(np.sum(g * step))
             for g, step in zip((gradient, sorted_gradient), steps, strict=True)
@@ -154,16 +180,3 @@ class Newton(ProximalPoint):
             else:
                 low, at_low, at_high = s, found, 0.5 * at_high
         return new, True
-
-
-def _solve(H: Array, gradients: Array) -> Array:
-    """H^-1 g for one gradient or a stack of them; H lifted a little where it is singular."""
-    lift = 0.0
-    for _ in range(8):
-        try:
-            factor = linalg.cho_factor(H + lift * np.eye(len(H)) if lift else H, check_finite=False)
-            break
-        except linalg.LinAlgError:
-            lift = max(100.0 * lift, 1e-14 * float(np.trace(H)) / len(H))
-    flat: Array = linalg.cho_solve(factor, gradients.reshape(-1, len(H)).T, check_finite=False)
-    return np.ascontiguousarray(flat.T).reshape(gradients.shape)

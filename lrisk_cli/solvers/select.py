@@ -17,8 +17,9 @@ from lrisk_cli.solvers.srda import Srda
 from lrisk_cli.solvers.subgradient import Subgradient
 from lrisk_cli.threads import one_thread
 
-# Newton's matrices are (unknowns x unknowns); beyond this they cost more than they save.
-NEWTON_UNKNOWNS = 1000
+# Newton's matrices are (unknowns x unknowns); beyond this many, by the loss, they cost more than
+# they save: those of squared losses are updated where weights change, others made anew.
+NEWTON_UNKNOWNS = {"squared": 2000, "logistic": 1000}
 STOCHASTIC = {SolverName.LSVRG, SolverName.SGD, SolverName.SRDA}
 
 
@@ -58,7 +59,9 @@ def choose(problem: Problem, options: SolverOptions) -> Choice:
     if problem.flat:
         return Choice(SolverName.NEWTON, "the mean is one weighted fit")
     n_unknowns = problem.shape[0] * problem.shape[1]
-    if n_unknowns <= NEWTON_UNKNOWNS:
+    if problem.outer is not None and problem.loss.n_outputs == 1:
+        return Choice(SolverName.NEWTON, f"{problem.n_rows} rows are few enough for it")
+    if n_unknowns <= NEWTON_UNKNOWNS[problem.loss.name]:
         return Choice(SolverName.NEWTON, f"{n_unknowns} unknowns are few enough for it")
     return Choice(SolverName.LBFGS, f"{n_unknowns} unknowns are too many for newton")
 
