@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from lrisk_cli.maps import Kernel, pack
+from lrisk_cli.progress import Progress, Report, silent
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -55,7 +56,13 @@ def all_landmarks(kernel: Kernel, X: Array, d: int) -> tuple[Landmarks, Array, A
 
 
 def pick_landmarks(
-    kernel: Kernel, X: Array, d: int, rank: int, leave: float, rng: np.random.Generator
+    kernel: Kernel,
+    X: Array,
+    d: int,
+    rank: int,
+    leave: float,
+    rng: np.random.Generator,
+    report: Report = silent,
 ) -> Landmarks:
     """At most `rank` rows, fewer when no more than the share `leave` of the trace is left.
 
@@ -83,6 +90,7 @@ def pick_landmarks(
         np.maximum(residual - np.einsum("ij,ij->i", panel, panel), 0.0, out=residual)
         residual[new] = 0.0
         chosen = np.concatenate([chosen, new])
+        report(Progress("landmarks", len(chosen), rank))
     L = np.ascontiguousarray(phi[chosen, : len(chosen)])
     return Landmarks(np.ascontiguousarray(X[chosen, :d]), L)
 
