@@ -79,6 +79,28 @@ class Sampling(StrEnum):
     WEIGHTS = "weights"
 
 
+class KernelName(StrEnum):
+    """What predictions are linear in: the columns, or a kernel of the rows."""
+
+    LINEAR = "linear"
+    POLY = "poly"
+    RBF = "rbf"
+
+
+class FeatureMapName(StrEnum):
+    """How a kernel is brought to a number of features."""
+
+    NYSTROEM = "nystroem"
+    FOURIER = "fourier"
+
+
+class GammaRule(StrEnum):
+    """How gamma follows from the rows."""
+
+    SCALE = "scale"
+    MEDIAN = "median"
+
+
 class Standardize(StrEnum):
     """Which columns are centred and scaled before fitting."""
 

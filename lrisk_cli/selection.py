@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design import Design, DesignOptions, RawDesign, copy_part, encode_design, find_task
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.fitting import FitOptions, fit_design, score_design
+from lrisk_cli.fitting import FitOptions, fit_design, make_features, score_design
 from lrisk_cli.metrics import ROW_METRICS, Figures, is_risk, judge_rows, metric_name
 from lrisk_cli.model import Model
 from lrisk_cli.names import DEFAULT_RISK, Task, Unseen
@@ -127,9 +127,9 @@ def cross_validate(
     for fold in range(scheme.n_folds):
         train, test = _split(raw, columns, rows, fold_of == fold, f"{fold + 1} of {scheme.n_folds}")
         oddities.update(_oddities(train, test))
-        W = None
+        features, W = make_features(train, candidates[0]), None
         for at in _neighbours(candidates):
-            fitted = fit_design(train, candidates[at], start=W)
+            fitted = fit_design(train, candidates[at], start=W, features=features)
             W = fitted.solution.W
             values[at].append(_figure(fitted.model, test, scheme.metric))
             unproved[at] += not fitted.solution.converged

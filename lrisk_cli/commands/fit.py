@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lrisk_cli.commands import fit_options, options
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
 from lrisk_cli.names import (
+    KernelName,
     LossName,
     Missing,
     SmoothingName,
@@ -39,6 +40,12 @@ def fit(
     l2: fit_options.Penalties = None,
     no_intercept: fit_options.NoIntercept = False,
     standardize: fit_options.StandardizeChoice = Standardize.BOTH,
+    kernel: fit_options.KernelChoice = KernelName.LINEAR,
+    gamma: fit_options.Gamma = None,
+    degree: fit_options.Degree = None,
+    coef0: fit_options.Coef0 = None,
+    rank: fit_options.Rank = None,
+    feature_map: fit_options.FeatureMapChoice = None,
     solver: fit_options.Solver = SolverName.AUTO,
     smoothing: fit_options.SmoothingChoice = SmoothingName.NONE,
     nu: fit_options.Nu = None,
@@ -65,7 +72,7 @@ def fit(
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,
 ) -> int:
-    """Learn a linear model from a table and prove how good it is.
+    """Learn a linear or kernel model from a table and prove how good it is.
 
     Minimises a spectral risk of the losses plus an l2 penalty, and proves how far the result can
     be from the optimum. A target with classes makes it logistic regression.
@@ -91,8 +98,9 @@ def fit(
     )
     limits = Limits(tol, max_passes, time_limit)
     risks, penalties = fit_options.parse_risks(risk or ()), fit_options.parse_penalties(l2 or ())
+    mapped = fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map)
     fits = tuple(
-        FitOptions(each, loss, mu, smoothing, nu, how, limits)
+        FitOptions(each, loss, mu, smoothing, nu, how, limits, mapped)
         for each, mu in product(risks, penalties)
     )
     for options_of_fit in fits:

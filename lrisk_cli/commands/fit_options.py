@@ -1,7 +1,7 @@
 """The options of `lrisk fit`, and what their texts mean."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -9,6 +9,9 @@ from lrisk_cli.errors import UsageError
 from lrisk_cli.names import (
     DEFAULT_RISK,
     RISKS,
+    FeatureMapName,
+    GammaRule,
+    KernelName,
     LossName,
     Missing,
     Sampling,
@@ -20,6 +23,7 @@ from lrisk_cli.names import (
 )
 
 if TYPE_CHECKING:
+    from lrisk_cli.features import FeatureOptions
     from lrisk_cli.spectra import Spectrum
 
 Target = Annotated[
@@ -90,6 +94,52 @@ NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Fit no consta
 StandardizeChoice = Annotated[
     Standardize,
     typer.Option("--standardize", help="Centre and scale features and target, features, or none."),
+]
+KernelChoice = Annotated[
+    KernelName,
+    typer.Option(
+        "--kernel",
+        help="What predictions are linear in: the columns, or with rbf exp(-gamma ||x-z||^2) and "
+        "with poly (gamma x.z + coef0)^degree for landmark rows z.",
+    ),
+]
+Gamma = Annotated[
+    str | None,
+    typer.Option(
+        "--gamma",
+        metavar="scale|median|NUMBER",
+        help="scale: 1/(columns x variance of the features); median: 1/median squared distance of "
+        "two rows; or a number > 0, larger for wigglier fits.",
+        show_default="scale; 1 for poly",
+    ),
+]
+Degree = Annotated[
+    int | None, typer.Option("--degree", min=1, help="Degree of poly.", show_default="3")
+]
+Coef0 = Annotated[
+    float | None,
+    typer.Option(
+        "--coef0", help="Constant of poly; 0 keeps the highest powers only.", show_default="1"
+    ),
+]
+Rank = Annotated[
+    str | None,
+    typer.Option(
+        "--rank",
+        metavar="auto|NUMBER",
+        help="How many rows are landmarks; auto: as many as it takes to span 99.9 % of the kernel, "
+        "within limits of memory.",
+        show_default="all rows, up to 4096",
+    ),
+]
+FeatureMapChoice = Annotated[
+    FeatureMapName | None,
+    typer.Option(
+        "--feature-map",
+        help="nystroem: landmarks picked by pivoted Cholesky; fourier: --rank random cosines "
+        "instead (rbf).",
+        show_default="nystroem",
+    ),
 ]
 Solver = Annotated[
     SolverName,
@@ -284,3 +334,42 @@ def parse_step(text: str | None) -> tuple[float | None, bool]:
     if not 0.0 < step < float("inf"):
         raise UsageError(f"--step takes a number greater than 0, or decay; got {text!r}")
     return step, False
+
+
+def parse_features(
+    kernel: KernelName,
+    gamma: str | None,
+    degree: int | None,
+    coef0: float | None,
+    rank: str | None,
+    feature_map: FeatureMapName | None,
+) -> "FeatureOptions":
+    """The options of the kernel, with gamma and rank read."""
+    from lrisk_cli.features import FeatureOptions
+
+    return FeatureOptions(
+        kernel, _parse_gamma(gamma), degree, coef0, _parse_rank(rank), feature_map
+    )
+
+
+def _parse_gamma(text: str | None) -> GammaRule | float | None:
+    if text is None or text in tuple(GammaRule):
+        return None if text is None else GammaRule(text)
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(
+            f"--gamma takes scale, median or a number greater than 0; got {text!r}"
+        ) from None
+
+
+def _parse_rank(text: str | None) -> int | Literal["auto"] | None:
+    if text is None or text == "auto":
+        return None if text is None else "auto"
+    try:
+        rank = int(text)
+    except ValueError:
+        rank = 0
+    if rank < 1:
+        raise UsageError(f"--rank takes auto or a whole number greater than 0; got {text!r}")
+    return rank

@@ -65,10 +65,10 @@ class Result:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is odd about the fit."""
+        """What is odd about its features and about the fit."""
         from lrisk_cli.fitting import remarks
 
-        return remarks(self.fitted.model.fit)
+        return (*self.fitted.notes, *remarks(self.fitted.model.fit))
 
     @property
     def tested(self) -> "Figures | None":
@@ -195,13 +195,13 @@ def _open_test(job: Job, encoding: "Encoding") -> "Table":
 
 def _solve(job: Job, design: "Design", report: Report) -> list[Result]:
     """One fit after the other, each from where the last one ended."""
-    from lrisk_cli.fitting import fit_design
+    from lrisk_cli.fitting import fit_design, make_features
 
     results: list[Result] = []
-    W = None
+    features, W = make_features(design, job.fits[0], report), None
     for options, files in zip(job.fits, job.files, strict=True):
         began = perf_counter()
-        fitted = fit_design(design, options, report, W)
+        fitted = fit_design(design, options, report, start=W, features=features)
         W = fitted.solution.W
         results.append(Result(fitted, {}, None, files, perf_counter() - began))
         if len(job.fits) > 1:

@@ -52,6 +52,7 @@ def fit_document(
         "risk": model.risk,
         "loss": model.loss,
         "l2": model.l2,
+        "feature_map": model.feature_map.summary(),
         "fit": model.fit.as_dict(),
         "training": training,
         "holdout": holdout,
@@ -129,9 +130,10 @@ def evaluation_document(
 
 
 def model_document(path: str, model: Model) -> dict[str, Any]:
-    """What `show --json` prints: coefficients in units of the file, largest effect first."""
-    units = original_units(model)
-    order = largest_first(units.effects)
+    """What `show --json` prints: coefficients in units of the file, largest effect first.
+
+    A kernel model has no coefficients of columns, so it shows none.
+    """
     outputs = output_names(model)
     return {
         "command": "show",
@@ -142,6 +144,15 @@ def model_document(path: str, model: Model) -> dict[str, Any]:
         "risk": model.risk,
         "loss": model.loss,
         "l2": model.l2,
+        "feature_map": model.feature_map.summary(),
+        **(_coefficients(model, outputs) if model.is_linear else {}),
+        "fit": model.fit.as_dict(),
+    }
+
+
+def _coefficients(model: Model, outputs: Sequence[str]) -> dict[str, Any]:
+    units = original_units(model)
+    return {
         "intercept": _by_output(outputs, units.intercepts),
         "coefficients": [
             {
@@ -149,9 +160,8 @@ def model_document(path: str, model: Model) -> dict[str, Any]:
                 "effect": float(units.effects[j]),
                 "coefficient": _by_output(outputs, units.coefficients[j]),
             }
-            for j in order
+            for j in largest_first(units.effects)
         ],
-        "fit": model.fit.as_dict(),
     }
 
 

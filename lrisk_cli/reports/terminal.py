@@ -22,6 +22,7 @@ def print_fit(
     print_pairs(
         [
             ("model", describe_model(model)),
+            *_features(model),
             ("rows", describe_rows(counts)),
             *_certificate(model),
             *(("note", plain(note)) for note in notes),
@@ -57,8 +58,19 @@ def print_model(path: str, model: Model) -> None:
     fit = model.fit
     rows = describe_rows(RowCounts(fit.rows_read, fit.rows_used, fit.drop_reasons))
     print_pairs(
-        [("model", f"{path}: {describe_model(model)}"), ("rows", rows), *_certificate(model)]
+        [
+            ("model", f"{path}: {describe_model(model)}"),
+            *_features(model),
+            ("rows", rows),
+            *_certificate(model),
+        ]
     )
+    if model.is_linear:
+        _print_coefficients(model)
+
+
+def _print_coefficients(model: Model) -> None:
+    """In units of the file, largest effect first."""
     print()
     units = original_units(model)
     outputs = output_names(model)
@@ -71,6 +83,11 @@ def print_model(path: str, model: Model) -> None:
     print_rows(rows_shown)
     print()
     print("Coefficients are per unit of the file; the effect is per deviation of the column.")
+
+
+def _features(model: Model) -> list[tuple[str, str]]:
+    """What a kernel model is linear in; a linear one needs no words."""
+    return [] if model.is_linear else [("features", model.feature_map.describe())]
 
 
 def describe_model(model: Model, risk: str | None = None) -> str:

@@ -13,8 +13,8 @@ from lrisk_cli.names import RIVALS, Task
 from lrisk_cli.problem import Problem, make_problem
 from lrisk_cli.rivals import crr, erm, huber, ransac, sever, stir, svm, term, trimmed_ml
 from lrisk_cli.rivals.common import RivalFit, Setting
-from lrisk_cli.solvers.select import blas_threads
 from lrisk_cli.spectra import Spectrum
+from lrisk_cli.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -97,7 +97,7 @@ def fit_rival(
     usual = 0.0 if family.parameter is None else family.parameter.usual
     setting = Setting(usual if rival.parameter is None else rival.parameter, eps, seed)
     problem = make_problem(np.ascontiguousarray(X), y, loss, Spectrum("mean"), mu)
-    with blas_threads().limit(limits=1, user_api="blas"):
+    with one_thread():
         return family.fit(problem, setting)
 
 
