@@ -13,7 +13,7 @@ from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.landmarks import TILE_ROWS, Landmarks, all_landmarks, fill_phi, pick_landmarks
 from lrisk_cli.maps import FeatureMap, FourierMap, Kernel, LandmarkMap, LinearMap, pack, percentage
 from lrisk_cli.names import FeatureMapName, GammaRule, KernelName
-from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.progress import Report, silent
 from lrisk_cli.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -68,7 +68,7 @@ class Features:
         from scipy.linalg import solve_triangular
 
         m = len(self.L)
-        values = solve_triangular(self.L, W[:m], lower=True, trans="T")
+        values = solve_triangular(self.L.T, W[:m])
         return np.ascontiguousarray(np.concatenate([values, W[m:]]))
 
 
@@ -112,21 +112,19 @@ def build_features(
         return Features(X, LinearMap())
     d = X.shape[1] - constant
     rng = np.random.default_rng(seed)
-    kernel = _kernel(X[:, :d], options, rng)
     if options.feature_map is FeatureMapName.FOURIER:
         m = FOURIER_FEATURES if options.rank is None else int(options.rank)
-        return _fourier(kernel.gamma, X, d, m, rng)
-    trace = _trace(kernel, X, d)
+        return _fourier(_kernel(X[:, :d], options, rng).gamma, X, d, m, rng)
     rank = _rank(options, len(X))
+    kernel = _kernel(X[:, :d], options, rng)
+    trace = _trace(kernel, X, d)
     with one_thread():
         if rank is None:
             return _exact(kernel, X, d, trace)
         leave = AUTO_LEAVES if options.rank is None or options.rank == "auto" else 0.0
-        report(Progress("picking landmarks", 0))
         sample = _sample(X, rank, rng)
-        landmarks = pick_landmarks(kernel, sample, d, rank, leave, rng)
-        report(Progress("computing features", 0))
-        return _nystroem(kernel, landmarks, X, trace, leave)
+        landmarks = pick_landmarks(kernel, sample, d, rank, leave, rng, report)
+        return _nystroem(kernel, landmarks, X, trace, rank if leave else None)
 
 
 def _rank(options: FeatureOptions, n_rows: int) -> int | None:
@@ -154,12 +152,17 @@ def _kernel(X: Array, options: FeatureOptions, rng: np.random.Generator) -> Kern
     """The kernel with all its parameters. Gamma is 1 for polynomials unless given."""
     polynomial = options.kernel is KernelName.POLY
     asked = options.gamma or (1.0 if polynomial else GammaRule.SCALE)
-    if asked is GammaRule.SCALE:
-        gamma = 1.0 / (X.shape[1] * _variance(X))
-    elif asked is GammaRule.MEDIAN:
-        gamma = 1.0 / _median_distance(X, rng)
+    if isinstance(asked, GammaRule):
+        with np.errstate(over="ignore"):
+            by_scale = asked is GammaRule.SCALE
+            spread = X.shape[1] * _variance(X) if by_scale else _median_distance(X, rng)
+        if not 1e-300 < spread < 1e300:
+            raise DataError(
+                f"--gamma {asked}: the features are too far from 1 in size; standardise them"
+            )
+        gamma = 1.0 / spread
     else:
-        gamma = float(asked)
+        gamma = asked
     if not polynomial:
         return Kernel("rbf", gamma)
     coef0 = 1.0 if options.coef0 is None else options.coef0
@@ -214,32 +217,30 @@ def _sample(X: Array, rank: int, rng: np.random.Generator) -> Array:
 def _exact(kernel: Kernel, X: Array, d: int, trace: float) -> Features:
     """All rows as landmarks."""
     landmarks, phi, K = all_landmarks(kernel, X, d)
-    explained = min(1.0, float(np.sum(phi * phi)) / trace)
-    constants = X[:, d:]
+    m = len(landmarks.Z)
+    explained = min(1.0, float(np.einsum("ij,ij->", phi[:, :m], phi[:, :m])) / trace)
     # With few landmarks, as a polynomial of few columns has, phi' phi is the smaller matrix.
-    outer = K if 2 * len(landmarks.Z) > len(X) else None
-    if outer is not None and constants.size:
+    outer = K if 2 * m > len(X) else None
+    if outer is not None and phi.shape[1] > m:
         outer += 1.0
-    feature_map = LandmarkMap(kernel, landmarks.Z, explained)
-    return Features(np.concatenate([phi, constants], axis=1), feature_map, outer, landmarks.L)
+    return Features(phi, LandmarkMap(kernel, landmarks.Z, explained), outer, landmarks.L)
 
 
 def _nystroem(
-    kernel: Kernel, landmarks: Landmarks, X: Array, trace: float, leave: float
+    kernel: Kernel, landmarks: Landmarks, X: Array, trace: float, most: int | None
 ) -> Features:
-    """Fewer landmarks than rows."""
+    """Fewer landmarks than rows. most: what limited their number, if that was not the user."""
     m, d = landmarks.Z.shape
     phi = np.empty((len(X), m + X.shape[1] - d))
-    phi[:, m:] = X[:, d:]
     explained = min(1.0, fill_phi(kernel, landmarks, X, phi) / trace)
-    note = ""
-    if explained < SPANS_ENOUGH:
-        note = (
-            f"the {m} landmarks span {percentage(explained)} of the kernel of these rows; "
-            f"{'pass a number to --rank' if leave else 'a larger --rank'} for more"
-        )
+    notes = []
+    if m == most and m < len(X):
+        limit = "the most it takes" if m == AUTO_RANK else "a GiB of features"
+        notes.append(f"--rank auto stopped at {m} landmarks, {limit}; a number may be larger")
+    elif explained < SPANS_ENOUGH:
+        notes.append(f"the landmarks span only {percentage(explained)} of the kernel; raise --rank")
     feature_map = LandmarkMap(kernel, landmarks.Z, explained)
-    return Features(phi, feature_map, None, landmarks.L, (note,) if note else ())
+    return Features(phi, feature_map, None, landmarks.L, tuple(notes))
 
 
 def _fourier(gamma: float, X: Array, d: int, m: int, rng: np.random.Generator) -> Features:

@@ -79,9 +79,14 @@ def fit_design(
     design: Design,
     options: FitOptions,
     report: Report = silent,
+    *,
+    start: Array | None = None,
     features: Features | None = None,
 ) -> Fitted:
-    """Minimise the risk on the rows of the design, whose features may be known already."""
+    """Minimise the risk on the rows of the design, whose features may be known already.
+
+    start: W that another risk or penalty led to on these features; it spares work.
+    """
     n_rows = len(design.X)
     target = design.encoding.target
     loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
@@ -90,7 +95,7 @@ def fit_design(
     features = features or make_features(design, options, report)
     phi, outer = features.phi, features.outer
     problem = make_problem(phi, design.y, loss, options.risk, mu, smoothing, outer)
-    solution = solve(problem, options.solver, options.limits, report)
+    solution = solve(problem, options.solver, options.limits, report, start)
     model = Model(
         encoding=design.encoding,
         loss="squared" if loss.name == "squared" else "logistic",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from lrisk_cli.maps import Kernel, pack
+from lrisk_cli.progress import Progress, Report, silent
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -28,7 +29,7 @@ TILE_ROWS = 1024
 class Landmarks:
     """The rows picked, in the order of the pivots, and the factor of their kernel.
 
-    Z: (m, d). L: (m, m), Fortran order.
+    Z: (m, d). L: (m, m); above its diagonal it holds no meaning.
     """
 
     Z: Array
@@ -38,22 +39,30 @@ class Landmarks:
 def all_landmarks(kernel: Kernel, X: Array, d: int) -> tuple[Landmarks, Array, Array]:
     """Every row is a landmark, but for those that others span to rounding.
 
-    Gives the landmarks, phi of all rows (n, m), and the kernel of all rows (n, n).
+    Gives the landmarks, phi of all rows with the constant (n, m + constant), and the kernel of all
+    rows (n, n).
     """
     K = kernel.matrix(X, X[:, :d])
     tolerance = max(ROUNDING, len(X) * np.finfo(np.float64).eps) * float(K.diagonal().max())
     # K is symmetric, so its transpose is the same matrix in the order that LAPACK reads.
-    factor, pivots, m, _ = lapack.dpstrf(K.T, tol=tolerance, lower=1)
-    order = pivots - 1
-    phi = np.empty((len(X), m))
-    phi[order] = np.tril(factor[:, :m])
-    chosen = order[:m]
-    L = np.asfortranarray(np.tril(factor[:m, :m]))
-    return Landmarks(X[chosen, :d], L), phi, K
+    upper, pivots, m, _ = lapack.dpstrf(K.T, tol=tolerance, lower=0)
+    L, order = upper.T, pivots - 1
+    phi = np.zeros((len(X), m + X.shape[1] - d))
+    for place, row in enumerate(order):
+        length = min(place + 1, m)
+        phi[row, :length] = L[place, :length]
+    phi[:, m:] = X[:, d:]
+    return Landmarks(np.ascontiguousarray(X[order[:m], :d]), L[:m, :m]), phi, K
 
 
 def pick_landmarks(
-    kernel: Kernel, X: Array, d: int, rank: int, leave: float, rng: np.random.Generator
+    kernel: Kernel,
+    X: Array,
+    d: int,
+    rank: int,
+    leave: float,
+    rng: np.random.Generator,
+    report: Report = silent,
 ) -> Landmarks:
     """At most `rank` rows, fewer when no more than the share `leave` of the trace is left.
 
@@ -81,7 +90,8 @@ def pick_landmarks(
         np.maximum(residual - np.einsum("ij,ij->i", panel, panel), 0.0, out=residual)
         residual[new] = 0.0
         chosen = np.concatenate([chosen, new])
-    L = np.asfortranarray(np.tril(phi[chosen, : len(chosen)]))
+        report(Progress("landmarks", len(chosen), rank))
+    L = np.ascontiguousarray(phi[chosen, : len(chosen)])
     return Landmarks(np.ascontiguousarray(X[chosen, :d]), L)
 
 
@@ -112,24 +122,25 @@ def _accept(among: Array, chances: Array, least: float) -> tuple[Rows, Array]:
         residual -= column * column
         kept.append(row)
     rows = np.array(kept, dtype=np.intp)
-    return rows, np.asfortranarray(np.tril(columns[rows, : len(rows)]))
+    return rows, np.ascontiguousarray(columns[rows, : len(rows)])
 
 
 def fill_phi(kernel: Kernel, landmarks: Landmarks, X: Array, out: Array) -> float:
-    """out = L^-1 k(Z, x) for each row, in its first m columns; the sum of their squares."""
-    m, packed, total = len(landmarks.Z), pack(landmarks.Z), 0.0
+    """out = L^-1 k(Z, x) for each row, then its constant; the sum of squares but for the latter."""
+    m, d = landmarks.Z.shape
+    packed, total = pack(landmarks.Z), 0.0
     for start in range(0, len(X), TILE_ROWS):
         rows = X[start : start + TILE_ROWS]
         values = np.empty((len(rows), m))
         kernel.fill(rows, packed, values)
         _divide(landmarks.L, values)
         out[start : start + TILE_ROWS, :m] = values
+        out[start : start + TILE_ROWS, m:] = rows[:, d:]
         total += float(np.sum(values * values))
     return total
 
 
 def _divide(L: Array, values: Array) -> None:
-    """values <- values L^-T, in place. values: (n, m), C order; L: Fortran order."""
-    solved = blas.dtrsm(1.0, L, values.T, lower=1, overwrite_b=1)
-    if not np.shares_memory(solved, values):
-        values[:] = solved.T
+    """values <- values L^-T, in place. values: (n, m)."""
+    # In the order that BLAS reads, these are L' and values': L values' is solved for.
+    blas.dtrsm(1.0, L.T, values.T, trans_a=1, overwrite_b=1)

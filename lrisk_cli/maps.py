@@ -222,10 +222,10 @@ def pack(Z: Array) -> Array:
 
 
 def percentage(share: float) -> str:
-    """A share as people write it; what is not quite all of it never reads as 100 %."""
-    if share >= 1.0:
-        return "100 %"
-    digits = next(k for k in range(1, 17) if round(100.0 * share, k) < 100.0)
+    """A share as people write it: "all" to rounding, and otherwise never 100 %."""
+    if share > 1.0 - 1e-9:
+        return "all"
+    digits = next(k for k in range(1, 9) if round(100.0 * share, k) < 100.0)
     return f"{100.0 * share:.{digits}f} %"
 
 

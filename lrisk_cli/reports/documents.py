@@ -9,6 +9,7 @@ from lrisk_cli.gates import Verdict
 from lrisk_cli.gathering import RowCounts
 from lrisk_cli.metrics import Figures, Intervals
 from lrisk_cli.model import Model, original_units
+from lrisk_cli.selection import Candidate, CrossValidation
 
 
 def print_document(document: Mapping[str, Any]) -> None:
@@ -41,9 +42,10 @@ def fit_document(
     holdout: Figures | None,
     timings: Mapping[str, float],
     notes: Sequence[str] = (),
+    choice: CrossValidation | None = None,
 ) -> dict[str, Any]:
     """What `fit --json` prints. timings: seconds by name."""
-    return {
+    document = {
         "command": "fit",
         "model": path,
         "task": str(model.task),
@@ -57,6 +59,43 @@ def fit_document(
         "rows": {**rows_document(counts), "held_out": held_out_rows(counts)},
         "notes": list(notes),
         "timings": dict(timings),
+    }
+    return document if choice is None else {**document, "cross_validation": choice_document(choice)}
+
+
+def path_document(
+    fits: Sequence[Mapping[str, Any]], timings: Mapping[str, float]
+) -> dict[str, Any]:
+    """What `fit --json` prints for several risks: the document of each."""
+    return {"command": "fit", "fits": list(fits), "timings": dict(timings)}
+
+
+def choice_document(choice: CrossValidation) -> dict[str, Any]:
+    """The figures of all candidates and which was chosen."""
+    scheme = choice.scheme
+    return {
+        "folds": scheme.n_folds,
+        "seed": scheme.seed,
+        "select_by": scheme.metric,
+        "larger_is_better": scheme.larger_is_better,
+        "candidates": [
+            {
+                **_candidate(each),
+                "fold_values": list(each.fold_values),
+                "fits_not_converged": each.n_unproved,
+            }
+            for each in choice.candidates
+        ],
+        "chosen": _candidate(choice.chosen),
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "risk": str(candidate.options.risk),
+        "l2": candidate.l2,
+        "value": candidate.value,
+        "standard_error": candidate.standard_error,
     }
 
 
