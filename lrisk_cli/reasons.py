@@ -47,7 +47,7 @@ def explain(model: Model, X: Array, targets: Targets) -> Explained:
         parts = -model.target.scale * effects[:, :, 0]
         whole = residuals
     else:
-        true, rival = _contest(Z, np.asarray(targets))
+        true, rival = _contest(Z, np.asarray(targets, dtype=np.int32))
         parts = _picked(effects, rival) - _picked(effects, true)
         whole = _picked(Z[:, None, :], rival)[:, 0] - _picked(Z[:, None, :], true)[:, 0]
     shares = parts / np.where(whole == 0.0, 1.0, whole)[:, None]
@@ -77,9 +77,7 @@ def _linear_effects(model: Model, X: Array) -> Array:
     """What each feature adds to the margins beyond its usual value. (m, features, k)."""
     W = model.coefficients
     effects = np.empty((len(X), len(model.encoding.features), W.shape[1]))
-    for j, (feature, start) in enumerate(
-        zip(model.encoding.features, _starts(model), strict=True)
-    ):
+    for j, (feature, start) in enumerate(zip(model.encoding.features, _starts(model), strict=True)):
         columns = slice(start, start + feature.n_columns)
         usual = W[columns].mean(axis=0) if feature.kind == "category" else 0.0
         effects[:, j] = X[:, columns] @ W[columns] - usual
@@ -89,9 +87,7 @@ def _linear_effects(model: Model, X: Array) -> Array:
 def _by_differences(model: Model, X: Array, Z: Array, targets: Targets) -> Explained:
     losses = model.losses(Z, targets)
     shares = np.empty((len(X), len(model.encoding.features)))
-    for j, (feature, start) in enumerate(
-        zip(model.encoding.features, _starts(model), strict=True)
-    ):
+    for j, (feature, start) in enumerate(zip(model.encoding.features, _starts(model), strict=True)):
         usual = X.copy()
         usual[:, start : start + feature.n_columns] = (
             1.0 / feature.n_columns if feature.kind == "category" else 0.0

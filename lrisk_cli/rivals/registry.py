@@ -34,11 +34,15 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One method: how it fits, which targets it learns, what may follow its name."""
+    """One method: how it fits, which targets it learns, what may follow its name.
+
+    needs_sklearn: for some target it is scikit-learn's.
+    """
 
     fit: Callable[[Problem, Setting], RivalFit]
     tasks: frozenset[Task] = BOTH
     parameter: Parameter | None = None
+    needs_sklearn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +115,8 @@ FAMILIES: dict[str, Family] = {
     "erm": Family(erm.fit),
     "term": Family(term.fit, BOTH, Parameter("tilt", "a number other than 0", bool, -2.0)),
     "sever": Family(sever.fit, BOTH, Parameter("rounds", _WHOLE, _count, 0.0)),
-    "ransac": Family(ransac.fit, BOTH, Parameter("trials", _WHOLE, _count, 100.0)),
-    "svm": Family(svm.fit),
+    "ransac": Family(ransac.fit, BOTH, Parameter("trials", _WHOLE, _count, 100.0), True),
+    "svm": Family(svm.fit, needs_sklearn=True),
     "huber": Family(
         huber.fit, NUMBERS, Parameter("epsilon", "greater than 1", lambda x: x > 1.0, 1.35)
     ),
