@@ -57,20 +57,24 @@ def certify(objective: float, lower_bound: float, at_zero: float) -> Certificate
     return Certificate(objective, lower_bound, absolute, absolute / gained)
 
 
-def lower_bound(problem: Problem, lam: Array, start: Array, accuracy: float) -> Bound:
+def lower_bound(
+    problem: Problem, lam: Array, start: Array, accuracy: float, *, near: bool = True
+) -> Bound:
     """Bound the optimum from below with the weights lam, repaired into P(sigma).
 
-    `start` is a guess of the minimiser of the lam-weighted problem. If the bound there is not
-    within `accuracy` of the best for these weights, the minimiser is computed; if rounding alone
-    may exceed `accuracy`, the bound is evaluated in extended precision.
+    `start` is a guess of the minimiser of the lam-weighted problem; `near`: it may be so good that
+    the bound there is within `accuracy` of the best for these weights. If it is not, the minimiser
+    is computed; if rounding alone may exceed `accuracy`, the bound is evaluated in extended
+    precision.
     """
     lam, excess = repair_weights(lam, problem.sigma)
-    V, passes, at = start, 1, evaluate(problem, lam, start)
-    if at.slack(problem.mu) > accuracy:
+    V, at = start, evaluate(problem, lam, start) if near else None
+    passes = 1 if near else 0
+    if at is None or at.slack(problem.mu) > accuracy:
         better, used = weighted_minimiser(problem, lam, start, accuracy)
-        passes += used + 1
         at_better = evaluate(problem, lam, better)
-        if not at_better.lower_bound(problem.mu) < at.lower_bound(problem.mu):
+        passes += used + 1
+        if at is None or not at_better.lower_bound(problem.mu) < at.lower_bound(problem.mu):
             V, at = better, at_better
     if at.value_error > accuracy and HAS_WIDE:
         at = evaluate_wide(problem, lam, V)
@@ -125,20 +129,27 @@ def weighted_minimiser(
 
 
 def _ridge(problem: Problem, lam: Array) -> Array:
-    """Exact minimiser for squared loss: (X' diag(lam) X + mu I) V = X' (lam y)."""
-    n, d = problem.X.shape
-    target = lam * problem.y
-    if d <= n:
+    """Exact minimiser for squared loss: (X' diag(lam) X + mu I) V = X' (lam y).
+
+    Or by rows, where it costs less: V = X' S a, (S X X' S + mu I) a = S y, S = diag(sqrt(lam)),
+    which needs only the s rows that have weight.
+    """
+    d, s = problem.X.shape[1], int(np.count_nonzero(lam))
+    by_columns = s * d * d + d**3 / 3.0
+    by_rows = s**3 / 3.0 + (0.0 if problem.outer is not None else float(s) * s * d)
+    if by_columns <= by_rows:
         H = problem.gram(lam)
         H[np.diag_indices(d)] += problem.mu
-        return _solve(H, problem.combine(target[:, None]))
-    # With fewer rows than columns: V = X' S a, (S X X' S + mu I) a = S y, S = diag(sqrt(lam)).
-    roots = np.sqrt(lam)
-    rows = problem.X * roots[:, None]
-    H = rows @ rows.T
-    H[np.diag_indices(n)] += problem.mu
-    dual = _solve(H, np.multiply(roots, problem.y)[:, None])
-    return problem.combine(roots[:, None] * dual)
+        return _solve(H, problem.combine((lam * problem.y)[:, None]))
+    rows = np.flatnonzero(lam)
+    roots = np.sqrt(lam[rows])[:, None]
+    H = problem.row_products(rows)
+    H *= roots
+    H *= roots.T
+    H[np.diag_indices(s)] += problem.mu
+    dual = np.zeros((problem.n_rows, 1))
+    dual[rows] = roots * _solve(H, np.multiply(roots, problem.y[rows, None]))
+    return problem.combine(dual)
 
 
 def _solve(H: Array, rhs: Array) -> Array:

@@ -1,10 +1,11 @@
 """Turn a table into a numeric design, and remember enough to repeat it on new rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lrisk_cli.arrays import Flags
 from lrisk_cli.cells import Codes, Floats, Texts
@@ -16,6 +17,7 @@ from lrisk_cli.gathering import (
     RowCounts,
     Rows,
     block_rows,
+    copy_rows,
     gather,
     split_rows,
 )
@@ -95,6 +97,17 @@ def read_design(table: Table, options: DesignOptions, report: Report = silent) -
     return RawDesign(table.label, features, target, gathered)
 
 
+def copy_part(raw: RawDesign, rows: npt.NDArray[np.intp]) -> RawDesign:
+    """Some of the usable rows in memory of their own, so that `raw` can be used again."""
+    return replace(raw, gathered=replace(raw.gathered, rows=copy_rows(raw.gathered.rows, rows)))
+
+
+def find_task(raw: RawDesign, asked: Task) -> tuple[Task, tuple[str, ...]]:
+    """The task that the usable rows call for, and why when it was left to us."""
+    name = raw.target.name
+    return decide_task(f"{raw.label}, column '{name}'", name, raw.gathered.rows.target, asked)
+
+
 def encode_design(
     raw: RawDesign, options: DesignOptions, *, hold_out: Callable[[int], Flags] | None = None
 ) -> tuple[Design, Design | None]:
@@ -106,7 +119,7 @@ def encode_design(
     """
     gathered, target = raw.gathered, raw.target
     place = f"{raw.label}, column '{target.name}'"
-    task, notes = decide_task(place, target.name, gathered.rows.target, options.task)
+    task, notes = find_task(raw, options.task)
     classes = find_classes(place, gathered.rows.target) if task is Task.CLASSIFICATION else ()
     train, test = gathered.rows, None
     if hold_out is not None:

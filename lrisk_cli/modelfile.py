@@ -17,6 +17,7 @@ FORMAT_VERSION: Literal[1] = 1
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0.0)]
 NotNegative = Annotated[float, Meta(ge=0.0)]
+Rows = Annotated[list[list[float]], Meta(min_length=1)]
 
 
 class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,17 +75,52 @@ class EncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     unseen: Unseen
 
 
-class FeatureMapEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is linear in the coefficients: the encoded columns themselves."""
+class _MapEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kernel"):
+    """What is linear in the coefficients; `kernel` tells which kind it is."""
 
-    kernel: Literal["linear"]
+
+class LinearEntry(_MapEntry, frozen=True, kw_only=True, tag="linear"):
+    """The encoded columns themselves."""
+
+
+class GaussianEntry(_MapEntry, frozen=True, kw_only=True, tag="rbf"):
+    """exp(-gamma ||x - z||^2) for each landmark z, a row as encoded.
+
+    explained: share of the kernel's trace over the training rows that the landmarks span.
+    """
+
+    gamma: Positive
+    explained: NotNegative
+    landmarks: Rows
+
+
+class PolynomialEntry(_MapEntry, frozen=True, kw_only=True, tag="poly"):
+    """(gamma x.z + coef0)^degree for each landmark z, a row as encoded."""
+
+    gamma: Positive
+    coef0: NotNegative
+    degree: Annotated[int, Meta(ge=1)]
+    explained: NotNegative
+    landmarks: Rows
+
+
+class FourierEntry(_MapEntry, frozen=True, kw_only=True, tag="fourier"):
+    """sqrt(2/m) cos(omega.x + phase) for each of the m frequencies omega and its phase."""
+
+    gamma: Positive
+    frequencies: Rows
+    phases: list[float]
+
+
+FeatureMapEntry = LinearEntry | GaussianEntry | PolynomialEntry | FourierEntry
 
 
 class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model written by lrisk.
 
-    coefficients: for each encoded column a number, or a list of one number for each class where
-    there are more than two; with two classes the margin is the log-odds of the second.
+    coefficients: for each encoded column (landmark, frequency), and last for the intercept if any,
+    a number, or a list of one number for each class where there are more than two; with two
+    classes the margin is the log-odds of the second.
     """
 
     format: Literal["lrisk-model"]
@@ -125,11 +161,17 @@ def model_schema() -> dict[str, Any]:
 
 def encode_file(file: ModelFile) -> bytes:
     """Indented JSON; every float reads back as the same float."""
-    figures = [x for x in structs.astuple(file.fit) if isinstance(x, float)]
-    flat = [x for row in file.coefficients for x in (row if isinstance(row, list) else [row])]
-    if not all(isfinite(x) for x in [*figures, *flat, file.l2]):
+    figures = (*structs.astuple(file.fit), *structs.astuple(file.feature_map), file.l2)
+    if not all(map(_is_finite, (*figures, *file.coefficients))):
         raise ValueError("a model with numbers that are not finite cannot be kept")
     return msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n"
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether all numbers are finite in a value, or in a list of them."""
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or isfinite(value)
 
 
 def decode_file(data: bytes, label: str) -> ModelFile:

@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 # Rows of X that a Gram matrix takes in at a time: the sums do not depend on anything else.
 GRAM_CHUNK = 2048
 SOFTMAX_CHUNK = 512
+# Up to this many columns a kernel of our own is faster than BLAS; the rows it takes at a time.
+NARROW, NARROW_CHUNK = 64, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Minimise the spectral risk of the losses of X W against y, plus mu/2 ||W||^2."""
+    """Minimise the spectral risk of the losses of X W against y, plus mu/2 ||W||^2.
+
+    outer: X X' where it is known already, (n, n); then weighted fits of few rows cost less.
+    """
 
     X: Array
     y: Targets
@@ -48,6 +53,7 @@ class Problem:
     sigma: Array
     mu: float
     smoothing: Smoothing | None
+    outer: Array | None = None
 
     @property
     def n_rows(self) -> int:
@@ -82,7 +88,7 @@ class Problem:
 
     def at(self, W: Array, weigher: Weigher) -> Point:
         """Evaluate W: one pass over the rows."""
-        Z = self.margins(W)
+        Z = self.margins(W) if W.any() else np.zeros((self.n_rows, W.shape[1]))
         losses = self.loss.values(Z, self.y)
         if not np.isfinite(losses).all():
             lam = np.full(self.n_rows, 1.0 / self.n_rows)
@@ -116,6 +122,8 @@ class Problem:
     def gram(self, weights: Array) -> Array:
         """X' diag(weights) X, rows without weight left out. (d, d)."""
         d = self.X.shape[1]
+        if d <= NARROW:
+            return self._narrow_gram(weights)
         if (weights == weights[0]).all():
             return float(weights[0]) * self._plain_gram()
         total, scaled = np.zeros((d, d)), np.empty((min(GRAM_CHUNK, self.n_rows), d))
@@ -126,6 +134,16 @@ class Problem:
             total += kept.T @ kept
         return total
 
+    def _narrow_gram(self, weights: Array) -> Array:
+        """The same by a kernel that beats BLAS on few columns."""
+        d = self.X.shape[1]
+        down, across = core.gram_widths(d)
+        total = np.zeros((down, across))
+        scaled, plain = np.zeros((NARROW_CHUNK, down)), np.zeros((NARROW_CHUNK, across))
+        core.weighted_gram(self.X, weights, total, scaled, plain)
+        upper = np.triu(total[:d, :d])
+        return upper + np.triu(upper, 1).T
+
     def _plain_gram(self) -> Array:
         """X' X. (d, d)."""
         total = np.zeros((self.X.shape[1],) * 2)
@@ -133,6 +151,14 @@ class Problem:
             rows = self.X[start : start + GRAM_CHUNK]
             total += rows.T @ rows
         return total
+
+    def row_products(self, rows: NDArray[np.intp]) -> Array:
+        """X_S X_S' for the rows S. (s, s)."""
+        if self.outer is not None:
+            return self.outer[np.ix_(rows, rows)]
+        some = self.X[rows]
+        products: Array = some @ some.T
+        return products
 
     def hessian(self, Z: Array, lam: Array) -> Array:
         """Second derivative of the lam-weighted problem, W read row by row. (d k, d k)."""
@@ -165,9 +191,10 @@ def make_problem(
     spectrum: Spectrum,
     mu: float,
     smoothing: Smoothing | None = None,
+    outer: Array | None = None,
 ) -> Problem:
     """State the problem on rows X (n, d) with targets y (numbers, or class codes)."""
     sigma = spectrum.weights(len(X))
     if sigma[0] == sigma[-1]:
         smoothing = None
-    return Problem(X, loss.targets(y), loss, spectrum, sigma, mu, smoothing)
+    return Problem(X, loss.targets(y), loss, spectrum, sigma, mu, smoothing, outer)

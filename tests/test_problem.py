@@ -1,5 +1,7 @@
 """The objective and its derivatives, against finite differences and plain NumPy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import RISING, small_problem
@@ -56,3 +58,18 @@ def test_losses_that_overflow_give_an_infinite_objective() -> None:
     problem = small_problem()
     point = problem.at(np.full(problem.shape, 1e200), problem.weigher())
     assert point.objective == np.inf
+
+
+@pytest.mark.parametrize("n_columns", [1, 5, 6, 7, 8, 9, 48, 64, 65, 130])
+@pytest.mark.parametrize("weights", ["equal", "random", "mostly zero", "none"])
+def test_gram_is_the_weighted_sum_of_outer_products(n_columns: int, weights: str) -> None:
+    rng, n = np.random.default_rng(n_columns), 103
+    X = np.ascontiguousarray(rng.standard_normal((n, n_columns)))
+    w = {
+        "equal": np.full(n, 0.7),
+        "random": rng.random(n),
+        "mostly zero": rng.random(n) * (rng.random(n) < 0.2),
+        "none": np.zeros(n),
+    }[weights]
+    problem = replace(small_problem(), X=X)
+    np.testing.assert_allclose(problem.gram(w), X.T @ (w[:, None] * X), rtol=1e-12, atol=1e-12)

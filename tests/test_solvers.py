@@ -97,6 +97,16 @@ def test_the_mean_of_many_unknowns_is_proved_however_long_it_takes() -> None:
     assert "after 100 passes" in stopped.status
 
 
+@pytest.mark.parametrize("n_columns", [4, 100])
+def test_the_mean_is_proved_where_hardly_anything_can_be_gained(n_columns: int) -> None:
+    rng = np.random.default_rng(1)
+    X, y = 1e-3 * rng.standard_normal((90, n_columns)), np.arange(90) % 3
+    problem = make_problem(X, y, make_loss("logistic", 3), parse_risk("mean"), 1.0)
+    found = solve(problem, SolverOptions(), Limits(tol=1e-6))
+    assert found.converged, found.status
+    assert np.abs(found.W).max() > 0.0
+
+
 def test_more_columns_than_rows() -> None:
     problem = small_problem("squared", "extremile:2", n_rows=12, n_columns=30, mu=0.1)
     found = solve(problem, SolverOptions(LSVRG), Limits(tol=1e-6, max_passes=20_000))

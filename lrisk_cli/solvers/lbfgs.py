@@ -45,7 +45,7 @@ class Lbfgs(ProximalPoint):
         )  # fmt: skip
         W = np.ascontiguousarray(found.x.reshape(problem.shape))
         place = self.place(W, problem.margins(W))
-        weighed = self.weigher.weigh(place.losses)
+        weighed = course.weigher.weigh(place.losses)
         objective = weighed.value + problem.penalty(W)
         course.offer(W, objective, objective)
         course.prove(place.lam, W)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from lrisk_cli.problem import Point, Problem
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.risk import Weigher
 from lrisk_cli.solvers.outcome import Course, Limits, Solution
 
 Array = NDArray[np.float64]
@@ -78,10 +77,14 @@ def minimise(
     step: float | None = None,
     track_ranks: bool = False,
     report: Report = silent,
+    start: Array | None = None,
 ) -> Solution:
-    """Run the method until the gap is proved or a limit is reached."""
-    weigher = problem.weigher(track_ranks=track_ranks)
-    return _Run(problem, method, limits, step, weigher, report).run()
+    """Run the method until the gap is proved or a limit is reached.
+
+    It begins at `start` where that is better than zero.
+    """
+    course = Course(problem, limits, report, track_ranks=track_ranks)
+    return _Run(problem, method, step, course).run(start)
 
 
 class _Run:
@@ -91,16 +94,12 @@ class _Run:
         self,
         problem: Problem,
         method: Method,
-        limits: Limits,
         step: float | None,
-        weigher: Weigher,
-        report: Report,
+        course: Course,
     ) -> None:
-        self.problem, self.method = problem, method
-        self.course = Course(problem, limits, report)
+        self.problem, self.method, self.course = problem, method, course
         self.chosen_here = step is None
         self.step = method.first_step() if step is None else step
-        self.weigher = weigher
         self.recent = RecentWeights(problem.n_rows)
         self.halvings = 0
         self.stale = 0
@@ -110,8 +109,12 @@ class _Run:
         self.course.begin(self.point.objective, self.point.smoothed)
         self.recent.add(self.point.lam)
 
-    def run(self) -> Solution:
+    def run(self, start: Array | None = None) -> Solution:
         course = self.course
+        if start is not None:
+            near = self._at(start)
+            if course.offer(start, near.objective, near.smoothed):
+                self.point = near
         self.method.restart(self.point.W)
         course.note(self.point.objective, self.point.rank_changes)
         while (why := self._why_stop()) is None:
@@ -127,7 +130,7 @@ class _Run:
 
     def _at(self, W: Array) -> Point:
         self.course.passes += 1.0
-        return self.problem.at(W, self.weigher)
+        return self.problem.at(W, self.course.weigher)
 
     def _look(self, W: Array) -> None:
         """Evaluate W; go on from it, or undo the epoch where it diverged."""

@@ -60,8 +60,16 @@ class Course:
     always those of the risk itself.
     """
 
-    def __init__(self, problem: Problem, limits: Limits, report: Report = silent) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        report: Report = silent,
+        *,
+        track_ranks: bool = False,
+    ) -> None:
         self.problem, self.limits = problem, limits
+        self.weigher = problem.weigher(track_ranks=track_ranks)
         self._report = report
         self._began = perf_counter()
         self._epochs: list[Epoch] = []
@@ -84,10 +92,14 @@ class Course:
         self.W, self.best, self.best_smoothed = W, objective, smoothed
         return True
 
-    def prove(self, lam: Array, start: Array | None = None) -> None:
-        """Try for a better lower bound with the weights lam."""
+    def prove(self, lam: Array, start: Array | None = None, *, near: bool = True) -> None:
+        """Try for a better lower bound with the weights lam.
+
+        start: a guess of where it is attained; near: the guess may be good enough as it is.
+        """
         accuracy = 0.1 * self.limits.tol * self.gained
-        bound = lower_bound(self.problem, lam, self._V if start is None else start, accuracy)
+        start = self._V if start is None else start
+        bound = lower_bound(self.problem, lam, start, accuracy, near=near)
         self._V = bound.V
         self.bound = max(self.bound, bound.value)
         self.smoothed_bound = max(self.smoothed_bound, bound.smoothed)
@@ -145,7 +157,7 @@ class Course:
         The best point is evaluated once more, so that what is reported does not depend on how the
         solver kept its margins.
         """
-        point = self.problem.at(self.W, self.problem.weigher())
+        point = self.problem.at(self.W, self.weigher)
         self.best, self.best_smoothed = point.objective, point.smoothed
         return Solution(
             W=self.W,

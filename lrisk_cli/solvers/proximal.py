@@ -14,20 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.certificate import weighted_minimiser
-from lrisk_cli.problem import Problem
+from lrisk_cli.problem import Point, Problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk import Projection, Tied
 from lrisk_cli.solvers.outcome import Course, Limits, Solution
 
 Array = NDArray[np.float64]
 
-# First smoothing: this share of the spread of the losses over the spread of sigma.
-FIRST_NU = 0.3
+# First smoothing: this share of the mean absolute deviation of the losses (their variance may not
+# exist) over the spread of sigma.
+FIRST_NU = 0.44
+# The share of it to begin with at the optimum of a neighbouring problem.
+NEAR_NU = 0.3
 # The smoothing is never made smaller than this share of the first.
 LEAST_NU = 3e-7
 # An inner problem of at most EASY steps was easy, of more than HARD hard; after UNSOLVED steps it
 # is given up, and the next is made smoother.
 EASY, HARD, UNSOLVED = 3, 6, 40
+# At a kink about as many rows stay tied as there are unknowns. While this many times more are, the
+# smoothing has far to go.
+TIES_PER_UNKNOWN = 10
 # The spread of the losses counts as at least this share of the objective at zero.
 LEAST_SPREAD = 1e-3
 MAX_OUTER = 200
@@ -46,7 +52,7 @@ class Place:
 
 
 class ProximalPoint(ABC):
-    """One minimisation; `run` it once."""
+    """One minimisation; `run` it once. start: the optimum of a neighbouring problem, if known."""
 
     def __init__(
         self,
@@ -55,10 +61,11 @@ class ProximalPoint(ABC):
         *,
         track_ranks: bool = False,
         report: Report = silent,
+        start: Array | None = None,
     ) -> None:
         self.problem = problem
-        self.course = Course(problem, limits, report)
-        self.weigher = problem.weigher(track_ranks=track_ranks)
+        self.start = start
+        self.course = Course(problem, limits, report, track_ranks=track_ranks)
         self.project = Projection(problem.spectrum, problem.sigma)
         self.centre = np.full(problem.n_rows, 1.0 / problem.n_rows)
         self.nu = 1.0
@@ -72,7 +79,13 @@ class ProximalPoint(ABC):
 
     def run(self) -> Solution:
         """Minimise until the gap is proved, a limit is reached, or many rounds prove no more."""
-        place = self._start()
+        start = self._start()
+        if self.proved_at(start):
+            return self.course.solution("")
+        return self.course.solution(self._rounds(self.place(start.W, start.margins)))
+
+    def _rounds(self, place: Place) -> str:
+        """Solve inner problems until one of them proves the gap; in words, what ended it."""
         least = LEAST_NU * self.nu
         why = f"stopped after {MAX_OUTER} rounds, the last of which proved no more,"
         for _ in range(MAX_OUTER):
@@ -81,28 +94,57 @@ class ProximalPoint(ABC):
                 why = self.course.exhausted() or why
                 break
             self.centre = place.lam
-            self.nu = max(_change_of_nu(n_steps) * self.nu, least)
+            ties = len(place.tied.rows) / place.W.size
+            self.nu = max(_change_of_nu(n_steps, ties) * self.nu, least)
             place = self.place(place.W, place.Z)
         if not self.course.converged:
             self.course.prove(place.lam, place.W)
-        return self.course.solution(why)
+        return why
 
-    def _start(self) -> Place:
-        """At the minimiser of the mean, or at zero where its risk is lower."""
+    def mean_fit(self, start: Array, accuracy: float) -> tuple[Array, int]:
+        """Nearly the minimiser of the mean, to start from; the passes it took."""
+        return weighted_minimiser(self.problem, self.centre, start, accuracy)
+
+    def proved_at(self, start: Point) -> bool:
+        """Whether the gap can be proved at the start already."""
+        return False
+
+    def _start(self) -> Point:
+        """At the minimiser of the mean, or at zero where its risk is lower.
+
+        A neighbour's optimum that is better than zero spares the mean and needs less smoothing.
+        """
         problem, course = self.problem, self.course
         W = np.zeros(problem.shape)
-        zero = problem.at(W, self.weigher)
+        zero = problem.at(W, course.weigher)
         course.begin(zero.objective, zero.smoothed)
         course.passes += 1.0
+        near = self._neighbour()
+        if near is not None:
+            self.nu = NEAR_NU * self._first_nu(near.losses)
+            return near
         accuracy = 1e-3 * course.gained
-        W, passes = weighted_minimiser(problem, self.centre, W, accuracy)
-        mean = problem.at(W, self.weigher)
+        W, passes = self.mean_fit(W, accuracy)
+        mean = problem.at(W, course.weigher)
         course.passes += passes + 1.0
         start = mean if course.offer(W, mean.objective, mean.smoothed) else zero
-        # At the mean's minimiser, as at zero all losses may be equal; so may they be there.
-        spread = max(float(np.std(mean.losses)), LEAST_SPREAD * zero.objective)
-        self.nu = FIRST_NU * spread / float(problem.sigma[-1] - problem.sigma[0])
-        return self.place(start.W, start.margins)
+        # At the mean's minimiser, as at zero all losses may be equal.
+        self.nu = self._first_nu(mean.losses)
+        return start
+
+    def _first_nu(self, losses: Array) -> float:
+        """By the spread of the losses, which may be nothing."""
+        deviations = np.abs(losses - np.mean(losses))
+        spread = max(float(np.mean(deviations)), LEAST_SPREAD * self.course.at_zero)
+        return FIRST_NU * spread / float(self.problem.sigma[-1] - self.problem.sigma[0])
+
+    def _neighbour(self) -> Point | None:
+        """The start that was given, where it is better than zero."""
+        if self.start is None:
+            return None
+        self.course.passes += 1.0
+        point = self.problem.at(self.start, self.course.weigher)
+        return point if self.course.offer(point.W, point.objective, point.smoothed) else None
 
     def place(self, W: Array, Z: Array) -> Place:
         """Weights and inner objective at W, whose margins are known."""
@@ -113,8 +155,10 @@ class ProximalPoint(ABC):
         return Place(W, Z, losses, lam, tied, phi)
 
 
-def _change_of_nu(n_steps: int) -> float:
-    """Less smoothing after an inner problem that was solved, more after one that was not."""
+def _change_of_nu(n_steps: int, ties_per_unknown: float) -> float:
+    """Less smoothing after an inner problem that was easy, more after one that was not solved."""
     if n_steps >= UNSOLVED:
         return 10.0
-    return 0.1 if n_steps <= EASY else 0.3 if n_steps <= HARD else 0.7
+    if n_steps <= EASY:
+        return 0.1 if ties_per_unknown > TIES_PER_UNKNOWN else 0.3
+    return 0.5 if n_steps <= HARD else 1.0

@@ -1,0 +1,39 @@
+# Gram matrices of narrow tables.
+
+cdef extern from "_lanes.h" nogil:
+    enum: GRAM_DOWN
+    enum: GRAM_ACROSS
+    void gram_blocks(const double *a, Py_ssize_t wide_a, const double *b, Py_ssize_t wide_b,
+                     Py_ssize_t rows, double *total)
+
+
+def gram_widths(Py_ssize_t d) -> tuple[int, int]:
+    """Rows and columns, in whole blocks, of what `weighted_gram` fills for d columns."""
+    return (
+        (d + GRAM_DOWN - 1) // GRAM_DOWN * GRAM_DOWN,
+        (d + GRAM_ACROSS - 1) // GRAM_ACROSS * GRAM_ACROSS,
+    )
+
+
+def weighted_gram(const double[:, ::1] X, const double[::1] weights, double[:, ::1] total,
+                  double[:, ::1] scaled, double[:, ::1] plain):
+    """total = X' diag(weights) X above the diagonal; rows without weight are not read.
+
+    total has the shape of `gram_widths`, scaled and plain as many columns as its sides and room
+    for the rows taken at a time; all three begin as zeros.
+    """
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], i, j, kept = 0
+    cdef Py_ssize_t room = plain.shape[0], down = scaled.shape[1], across = plain.shape[1]
+    with nogil:
+        for i in range(n):
+            if weights[i] == 0:
+                continue
+            for j in range(d):
+                plain[kept, j] = X[i, j]
+                scaled[kept, j] = weights[i] * X[i, j]
+            kept += 1
+            if kept == room:
+                gram_blocks(&scaled[0, 0], down, &plain[0, 0], across, kept, &total[0, 0])
+                kept = 0
+        if kept:
+            gram_blocks(&scaled[0, 0], down, &plain[0, 0], across, kept, &total[0, 0])
