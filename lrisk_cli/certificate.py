@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from lrisk_cli.kernels import core
+from lrisk_cli.linear import cho_factor_lifted, cho_solve
 from lrisk_cli.problem import Problem
 from lrisk_cli.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
 
@@ -157,19 +157,11 @@ def _solve(H: Array, rhs: Array) -> Array:
 
     Unit diagonals first: a lift is then small beside every column, however it is scaled.
     """
-    scale = 1.0 / np.sqrt(np.diag(H))
-    unit = H * scale[:, None] * scale
-    lift = 0.0
-    while True:
-        try:
-            factor = linalg.cho_factor(unit + lift * np.eye(len(H)) if lift else unit)
-            break
-        except linalg.LinAlgError:
-            lift = max(10.0 * lift, 1e-15)
+    scale = 1.0 / np.sqrt(np.diag(H))[:, None]
+    factor = cho_factor_lifted(H * scale * scale.T)
     solution = np.zeros_like(rhs)
     for _ in range(2):
-        residual = scale[:, None] * (rhs - H @ solution)
-        solution += scale[:, None] * linalg.cho_solve(factor, residual)
+        solution += scale * cho_solve(factor, scale * (rhs - H @ solution))
     return np.ascontiguousarray(solution)
 
 

@@ -1,5 +1,6 @@
 """The command line: find the command, run it, and answer every error with a sentence and a code."""
 
+import gc
 import os
 import signal
 import sys
@@ -82,7 +83,12 @@ def lrisk(
 
 def main() -> None:
     """Run the command line and leave with the exit code of the contract."""
-    sys.exit(run(sys.argv[1:]))
+    # The packages to be loaded make a hundred thousand objects, and all of them stay. To look for
+    # garbage among them, every 700 objects and at the end, would take a quarter of a short run.
+    gc.set_threshold(100_000)
+    code = run(sys.argv[1:])
+    gc.freeze()
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:

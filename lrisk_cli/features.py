@@ -118,6 +118,8 @@ def build_features(
     rank = _rank(options, len(X))
     kernel = _kernel(X[:, :d], options, rng)
     trace = _trace(kernel, X, d)
+    import scipy.linalg  # noqa: F401  (here, so that one_thread finds its BLAS too)
+
     with one_thread():
         if rank is None:
             return _exact(kernel, X, d, trace)

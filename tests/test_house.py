@@ -179,6 +179,13 @@ def test_help_and_version_load_no_numpy(arguments):
     assert not loaded & {"numpy", "scipy", "pyarrow"}
 
 
+def test_a_plain_fit_loads_nothing_that_takes_long():
+    table = str(ROOT / "sample_data/simulated.csv")
+    loaded = modules_loaded_by("fit", table, "--target", "y", "--quiet")
+    assert "numpy" in loaded
+    assert not loaded & {"scipy", "pandas", "rich", "matplotlib"}
+
+
 def documentation() -> dict[str, str]:
     """The README and the manual pages, by name."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
