@@ -7,6 +7,7 @@ Rounding is allowed for: that of value and gradient in rounding.py, that of lam 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,14 +214,22 @@ def _lbfgs(problem: Problem, lam: Array, V: Array, accuracy: float) -> tuple[Arr
     """The same by L-BFGS, for many unknowns."""
     from scipy import optimize  # few fits need it, and it takes a while to load
 
+    length = [np.inf]
+
     def value_and_gradient(flat: Array) -> tuple[float, Array]:
         W = flat.reshape(V.shape)
         Z = problem.margins(W)
-        return problem.weighted_value(W, Z, lam), problem.gradient(W, Z, lam).ravel()
+        gradient = problem.gradient(W, Z, lam).ravel()
+        length[0] = float(gradient @ gradient)
+        return problem.weighted_value(W, Z, lam), gradient
 
-    result = optimize.minimize(
-        value_and_gradient, V.ravel(), jac=True, method="L-BFGS-B",
-        options={"maxiter": 500, "maxfun": 600, "maxcor": 20, "ftol": 0.0,
-                 "gtol": np.sqrt(2.0 * problem.mu * accuracy / V.size)},
+    def stop_when_accurate(_: Any) -> None:
+        if length[0] <= 2.0 * problem.mu * accuracy:
+            raise StopIteration
+
+    minimize: Any = optimize.minimize
+    result = minimize(
+        value_and_gradient, V.ravel(), jac=True, method="L-BFGS-B", callback=stop_when_accurate,
+        options={"maxiter": 500, "maxfun": 600, "maxcor": 20, "ftol": 0.0, "gtol": 0.0},
     )  # fmt: skip
     return np.ascontiguousarray(result.x.reshape(V.shape)), int(result.nfev)
