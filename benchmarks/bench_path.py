@@ -1,14 +1,17 @@
 """Several risks in one command beside one command each: ten superquantiles from 0.5 to 0.99.
 
 `command`: the whole program, from the file to ten models, beside ten runs of it. `solver`: the
-minimisations alone, each from the last one's result, beside cold ones on the same rows. They take
-turns, medians are compared. Tables of the folder of real data are left out where it is absent.
+minimisations alone, each from the last one's result, beside cold ones on the same rows. Times are
+those of the processor, medians of runs that take turns. Tables of the folder of real data are left
+out where it is absent.
 """
 
 import argparse
+import resource
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +52,12 @@ def tables(folder: Path) -> Iterator[tuple[str, Path, str]]:
             yield name, REAL_DATA / file, target
 
 
+def children_seconds() -> float:
+    """Processor time of all child processes so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def command_seconds(path: Path, target: str, folder: Path, repeats: int) -> dict[str, float]:
     def fit(risks: list[str], output: str) -> None:
         flags = [flag for risk in risks for flag in ("--risk", risk)]
@@ -59,7 +68,8 @@ def command_seconds(path: Path, target: str, folder: Path, repeats: int) -> dict
         for risk in RISKS:
             fit([risk], "{risk}.json")
 
-    return compare({"separate": separate, "path": lambda: fit(RISKS, "{risk}.json")}, repeats)
+    runs = {"separate": separate, "path": lambda: fit(RISKS, "{risk}.json")}
+    return compare(runs, repeats, children_seconds)
 
 
 def solve_all(problems: list[Problem], *, warm: bool) -> float:
@@ -82,9 +92,10 @@ def rows(name: str, path: Path, target: str, folder: Path, repeats: int) -> Iter
         "separate": lambda: solve_all(problems, warm=False),
         "path": lambda: solve_all(problems, warm=True),
     }
+    solver_seconds = compare(runs, 5 * repeats, time.process_time)
     for what, seconds, passes in (
         ("command", command_seconds(path, target, folder, repeats), None),
-        ("solver", compare(runs, 3 * repeats), {key: run() for key, run in runs.items()}),
+        ("solver", solver_seconds, {key: run() for key, run in runs.items()}),
     ):
         ratio = seconds["path"] / seconds["separate"]
         yield {
