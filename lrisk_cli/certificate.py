@@ -7,6 +7,7 @@ Rounding is allowed for: that of value and gradient in rounding.py, that of lam 
 """
 
 from dataclasses import dataclass
+from math import log
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def _bound(
     if smoothing is None:
         return Bound(bound, bound, V, passes)
     penalty = smoothing.penalty(lam)
-    rounding = EPS * (8.0 * abs(penalty) + smoothing.nu * (1.0 + np.log(len(lam))))
+    rounding = EPS * (8.0 * abs(penalty) + smoothing.nu * (1.0 + log(len(lam))))
     return Bound(bound, bound - penalty - rounding, V, passes)
 
 

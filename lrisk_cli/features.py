@@ -18,7 +18,8 @@ from lrisk_cli.threads import one_thread
 
 Array = NDArray[np.float64]
 
-# Every row is a landmark without being asked up to this many: phi takes 128 MB.
+# Every row is a landmark without being asked up to this many: phi takes 134 MB, a fit about five
+# times as much.
 EXACT_ROWS = 4096
 # `--rank auto` stops when this share of the kernel's trace is left, at this many landmarks, or
 # when phi takes this many bytes.

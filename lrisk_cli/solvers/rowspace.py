@@ -30,7 +30,7 @@ class RowCurvature:
             total[tied.rows] += slopes[tied.rows] ** 2
         self._rows = np.flatnonzero(total > STRAIGHT * float(total.max()))
         self._mu, self._B = problem.mu, total[self._rows]
-        self._X = problem.X[self._rows]
+        self._X = problem.X[self._rows] if len(self._rows) < problem.n_rows else problem.X
         # M = diag(B) - sum of u u' over blocks; v = B^-1 u / sqrt(1 - u' B^-1 u).
         self._blocks: list[tuple[NDArray[np.intp], Array]] = []
         A = problem.row_products(self._rows)
