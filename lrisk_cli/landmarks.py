@@ -68,7 +68,7 @@ def pick_landmarks(
     """At most `rank` rows, fewer when no more than the share `leave` of the trace is left.
 
     Each pivot is drawn in proportion to its residual k(x, x) - ||phi(x)||^2. Taking the largest
-    residual instead prefers outliers, and with few landmarks spans less than rows drawn blindly.
+    residual instead prefers outliers, and few such landmarks can span less than rows drawn blindly.
     Columns of the kernel are computed when they are needed, O(n m^2) in all.
     """
     residual = kernel.diagonal(X, d)
