@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lrisk_cli.model import Model
     from lrisk_cli.solvers.outcome import Epoch
     from lrisk_cli.tables import Table
+    from lrisk_cli.thinning import RowSample
 
 
 def fit(
@@ -63,6 +64,7 @@ def fit(
     output: fit_options.Output = None,
     losses: fit_options.LossesFile = None,
     trace: fit_options.TraceFile = None,
+    html: options.HtmlFile = None,
     json: options.Json = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -90,7 +92,7 @@ def fit(
         checkpoint_probability,
         sampling,
         seed,
-        track_ranks=trace is not None,
+        track_ranks=trace is not None or html is not None,
     )
     limits = Limits(tol, max_passes, time_limit)
     fitting = FitOptions(parse_risk(risk), loss, l2, smoothing, nu, how, limits)
@@ -117,6 +119,7 @@ def fit(
         output=output,
         losses=losses,
         trace=trace,
+        html=html,
     )
     done = _run(job, force=force, quiet=quiet, bar=not no_progress)
     _show(job, done, as_json=json)
@@ -141,11 +144,12 @@ class _Job:
     output: str | None
     losses: str | None
     trace: str | None
+    html: str | None
 
     @property
     def outputs(self) -> tuple[str | None, ...]:
         """The files to write; None for those not asked for."""
-        return (self.output, self.losses, self.trace)
+        return (self.output, self.losses, self.trace, self.html)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +164,7 @@ class _Done:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is odd about the columns and about the fit."""
-        from lrisk_cli.fitting import remarks
-
-        return (*self.design.notes, *remarks(self.fitted.model.fit))
+        return _notes(self.design, self.fitted)
 
 
 @dataclass(slots=True)
@@ -183,7 +185,7 @@ class _Clock:
 
 def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
     """Read, design, solve, judge, write."""
-    from lrisk_cli.commands.scoring import score_all
+    from lrisk_cli.commands.scoring import sample_rows, score_all
     from lrisk_cli.design import encode_design, read_design
     from lrisk_cli.fitting import fit_design, score_design
     from lrisk_cli.reports.progress import ProgressDisplay
@@ -207,13 +209,18 @@ def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
         # The largest array of all: from here on only its scores are needed.
         design = replace(design, X=design.X[:0].copy())
         figures = {"training": _judge(fitted.model, design, scored)}
+        seen = {"training": sample_rows(design, scored)}
         if held_out is not None:
             tested = score_design(fitted.model, held_out)
             figures["held out"] = _judge(fitted.model, held_out, tested)
+            seen["held out"] = sample_rows(held_out, tested)
         elif test is not None:
             judged = score_all(fitted.model, test, None, keep=False, report=report)
             figures["test"] = _figures(judged.tally)
+            seen["test"] = (judged.tally.losses, judged.sample)
         clock.lap("test_s")
+        if job.html is not None:
+            _write_page(job.html, fitted, design, figures, seen)
         _write(job, fitted, design, scored)
         clock.lap("write_s")
     return _Done(fitted, design, figures, clock.timings())
@@ -228,6 +235,8 @@ def _check_outputs(job: _Job, *, force: bool) -> None:
     for path in (job.losses, job.trace):
         if path is not None:
             check_output(path, force=force, table=True)
+    if job.html is not None:
+        check_output(job.html, force=force)
 
 
 def _hold_out_rule(job: _Job) -> "Callable[[int], Flags] | None":
@@ -281,6 +290,31 @@ def _write(job: _Job, fitted: "Fitted", design: "Design", scored: "ScoredRows") 
         write_table(job.trace, _trace_columns(fitted.solution.epochs))
     if job.output is not None:
         save_model(job.output, fitted.model)
+
+
+def _write_page(
+    path: str,
+    fitted: "Fitted",
+    design: "Design",
+    figures: "dict[str, Figures]",
+    seen: "dict[str, tuple[Any, RowSample]]",
+) -> None:
+    """seen: losses, and a sample of the rows, by the rows they are of."""
+    from lrisk_cli.commands.scoring import judged_rows
+    from lrisk_cli.reports.html import write_page
+    from lrisk_cli.reports.model_pages import fit_page
+
+    model, counts = fitted.model, replace(design.counts, used=len(design.rows))
+    rows = [judged_rows(name, model, *of_rows) for name, of_rows in seen.items()]
+    notes, epochs = _notes(design, fitted), fitted.solution.epochs
+    page = fit_page(model, counts, figures, notes, epochs, rows, options.command_line())
+    write_page(path, page)
+
+
+def _notes(design: "Design", fitted: "Fitted") -> tuple[str, ...]:
+    from lrisk_cli.fitting import remarks
+
+    return (*design.notes, *remarks(fitted.model.fit))
 
 
 def _losses_columns(model: "Model", design: "Design", scored: "ScoredRows") -> dict[str, Any]:
