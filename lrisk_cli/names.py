@@ -17,6 +17,8 @@ EVALUATED_RISKS = (
     "extremile:2", "esrm:1",
 )  # fmt: skip
 
+REPORTED_QUANTILES = "0.5,0.75,0.9,0.95,0.99,1"
+
 
 class Task(StrEnum):
     """What the target is; `auto` looks at it."""
