@@ -20,6 +20,7 @@ from lrisk_cli.errors import ExitCode, LriskError
 COMMANDS = {
     "fit": "Learn a linear model from a table and prove how good it is.",
     "evaluate": "Judge a model on a table: risks, errors, gates.",
+    "quantile-report": "Compare the loss quantiles of models: what the tail gains, what it costs.",
     "predict": "Score the rows of a table; no target needed.",
     "show": "Print a model for people.",
     "schema": "Print the JSON Schema of model files.",
@@ -42,12 +43,13 @@ class CommandLoader(TyperGroup):
         self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # see get_command
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command, built from the function of the same name in commands/."""
+        """The command, from the function of its name in commands/; dashes become underscores."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"lrisk_cli.commands.{cmd_name}")
+        name = cmd_name.replace("-", "_")
+        module = import_module(f"lrisk_cli.commands.{name}")
         single = typer.Typer(**_TYPER)  # type: ignore[arg-type]
-        single.command(cmd_name, context_settings=_CONTEXT)(getattr(module, cmd_name))
+        single.command(cmd_name, context_settings=_CONTEXT)(getattr(module, name))
         return typer.main.get_command(single)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
