@@ -54,7 +54,7 @@ class Weigher:
 
     It remembers the last order, because losses that change little are quick to sort again. What
     it answers does not depend on what it remembers, apart from `rank_changes`. The superquantile
-    needs no order, so none is made unless its changes are asked for.
+    and the subquantile need no order, so none is made unless its changes are asked for.
     """
 
     def __init__(
@@ -70,8 +70,10 @@ class Weigher:
         self.sigma = sigma
         self.smoothing = smoothing
         self._has_tail = spectrum.cap(n_rows) is not None
+        self._has_head = spectrum.name == "subquantile" and smoothing is None
         by_entropy = smoothing is not None and smoothing.name is SmoothingName.ENTROPY
-        self._sorts = track_ranks or by_entropy or not self._has_tail
+        by_threshold = (self._has_tail and not by_entropy) or self._has_head
+        self._sorts = track_ranks or not by_threshold
         self._n = n_rows
         # The rows that sigma gives nothing.
         self._n_light = int(np.searchsorted(sigma, 0.0, side="right"))
@@ -87,6 +89,8 @@ class Weigher:
         changes = self._sort(losses) if self._sorts else None
         if self._has_tail:
             lam = self._tail_weights(losses)
+        elif self._has_head:
+            lam = self._head_weights(losses)
         else:
             lam = np.empty(self._n)
             core.sorted_weights(losses, self._order, self.sigma, lam)
@@ -109,6 +113,16 @@ class Weigher:
         threshold = np.partition(losses, self._n_light)[self._n_light]
         lam = np.empty(self._n)
         core.tail_weights(losses, threshold, self.sigma[-1], lam)
+        return lam
+
+    def _head_weights(self, losses: Array) -> Array:
+        """The subquantile's weights: those of a superquantile, of the losses upside down."""
+        lam = losses.copy()
+        last = np.count_nonzero(self.sigma) - 1
+        lam.partition(last)
+        threshold = lam[last]
+        np.negative(losses, out=lam)
+        core.tail_weights(lam, -threshold, self.sigma[0], lam)
         return lam
 
     def _smooth(self, losses: Array, smoothing: Smoothing, lam: Array) -> None:
