@@ -16,7 +16,7 @@ from lrisk_cli.lloyd import Descent, Lloyd
 from lrisk_cli.minibatch import Minibatches
 from lrisk_cli.names import ClusterSolver
 from lrisk_cli.progress import Progress, Report, silent
-from lrisk_cli.risk import Weigher, rank_rows, row_weights
+from lrisk_cli.risk import Weigher
 from lrisk_cli.seeds import draw_seeds
 from lrisk_cli.spectra import Spectrum
 
@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 OUTLIER_SHARE = 0.01
 # Squares of larger numbers, summed over columns, might overflow.
 LARGEST_NUMBER = 1e150
+CHUNK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +69,13 @@ class Clustering:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """Rows among centres. cluster, losses (squared distances), weights, ranks, outliers: (n,).
+    """Rows among centres. clusters, losses (squared distances), weights: (n,).
 
-    ranks: 1 for the largest distance. threshold: the distance beyond which rows are outliers; None
-    where the risk counts every row. objective: the risk of these rows.
+    objective: the risk of these rows. threshold: the distance beyond which rows are outliers; None
+    where the risk counts every row.
     """
 
-    cluster: NDArray[np.int32]
+    clusters: NDArray[np.int32]
     losses: Array
     weights: Array
     objective: float
@@ -84,11 +85,6 @@ class Placement:
     def distances(self) -> Array:
         """Distance of each row to its centre."""
         return np.sqrt(self.losses)
-
-    @property
-    def ranks(self) -> NDArray[np.int64]:
-        """1 for the row farthest from its centre; equal ones in row order."""
-        return rank_rows(self.losses)
 
     @property
     def outliers(self) -> NDArray[np.bool_]:
@@ -148,19 +144,31 @@ def pick(clusterings: Sequence[Clustering]) -> Clustering:
 
 def place_rows(X: Array, centres: Array, risk: Spectrum) -> Placement:
     """Each row to its nearest centre, in an order of sums that depends on nothing else."""
-    cluster, losses = nearest(X, centres)
-    weights = row_weights(losses, risk)
-    objective = float(core.compensated_dot(weights, losses))
-    counted = losses[weights >= OUTLIER_SHARE / len(X)]
-    threshold = None if len(counted) == len(X) else float(np.sqrt(counted.max()))
-    return Placement(cluster, losses, weights, objective, threshold)
+    # Before the losses, since the making of a spectrum takes memory.
+    weigher = Weigher(risk, risk.weights(len(X)))
+    clusters, losses = nearest(X, centres)
+    weighed = weigher.weigh(losses)
+    counted = weighed.lam >= OUTLIER_SHARE / len(X)
+    farthest = float(np.max(losses, where=counted, initial=0.0))
+    threshold = None if counted.all() else float(np.sqrt(farthest))
+    return Placement(clusters, losses, weighed.lam, weighed.value, threshold)
 
 
 def nearest(X: Array, centres: Array) -> tuple[NDArray[np.int32], Array]:
     """Nearest centre of each row by itself, the first of equals, and the squared distance."""
-    cluster, losses = np.empty(len(X), dtype=np.int32), np.empty(len(X))
-    core.nearest_centres(X, centres, cluster, losses)
-    return cluster, losses
+    clusters, losses = np.empty(len(X), dtype=np.int32), np.empty(len(X))
+    core.nearest_centres(X, centres, clusters, losses)
+    return clusters, losses
+
+
+def sum_by_cluster(clusters: NDArray[np.int32], weights: Array, k: int) -> Array:
+    """The weight of each cluster, summed in row order. (k,)."""
+    total = np.zeros(k)
+    # A few rows at a time: bincount makes a wider copy of what it counts.
+    for start in range(0, len(clusters), CHUNK):
+        rows = slice(start, start + CHUNK)
+        total += np.bincount(clusters[rows], weights[rows], k)
+    return total
 
 
 def find_outliers(losses: Array, threshold: float | None) -> NDArray[np.bool_]:
@@ -182,9 +190,10 @@ def _cluster(
         note = f"{k} clusters, objective {min(start.objective for start in starts):.6g}"
         report(Progress("start", number + 1, options.starts, note))
     best = min(starts, key=lambda start: start.objective)
-    cluster, losses = nearest(X, best.centres)
+    del descend  # and its memory for every row
+    clusters, losses = nearest(X, best.centres)
     lam = weigher.weigh(losses).lam
-    masses = np.asarray(np.bincount(cluster, lam, k), dtype=np.float64)
+    masses = sum_by_cluster(clusters, lam, k)
     order = np.argsort(-masses, kind="stable")
     n_counted = 1.0 / core.compensated_dot(lam, lam)
     criterion = separation(best.centres, masses, best.objective, n_counted)

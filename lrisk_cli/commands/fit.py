@@ -1,11 +1,11 @@
 """`lrisk fit`: learn a model from a table and prove how good it is."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from time import perf_counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.commands import fit_options, options
+from lrisk_cli.commands.clock import Clock
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
 from lrisk_cli.names import (
     DEFAULT_RISK,
@@ -165,22 +165,6 @@ class _Done:
         return (*self.design.notes, *remarks(self.fitted.model.fit))
 
 
-@dataclass(slots=True)
-class _Clock:
-    """Seconds spent in each stage, one after the other."""
-
-    began: float = field(default_factory=perf_counter)
-    laps: dict[str, float] = field(default_factory=dict)
-
-    def lap(self, stage: str) -> None:
-        """The stage that has just ended is this one."""
-        self.laps[stage] = perf_counter() - self.began - sum(self.laps.values())
-
-    def timings(self) -> dict[str, float]:
-        """All laps and their total."""
-        return {**self.laps, "total_s": perf_counter() - self.began}
-
-
 def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
     """Read, design, solve, judge, write."""
     from lrisk_cli.commands.scoring import score_all
@@ -189,7 +173,7 @@ def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.tables import check_apart, open_table
 
-    clock = _Clock()
+    clock = Clock()
     _check_outputs(job, force=force)
     keep_out = _hold_out_rule(job)
     with ProgressDisplay("fit", quiet=quiet, bar=bar) as report:

@@ -75,7 +75,12 @@ def evaluation_document(
     }
     if intervals is not None:
         document["intervals"] = {name: list(ends) for name, ends in intervals.items()}
-    document["gates"] = [
+    return {**document, "gates": gates_document(verdicts)}
+
+
+def gates_document(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Each gate with what it judged."""
+    return [
         {
             "gate": str(verdict.gate),
             "metric": verdict.gate.metric,
@@ -86,7 +91,6 @@ def evaluation_document(
         }
         for verdict in verdicts
     ]
-    return document
 
 
 def model_document(path: str, model: Model) -> dict[str, Any]:
