@@ -202,9 +202,11 @@ def objective(problem: Problem, W: np.ndarray) -> float:
     if problem.loss.name == "squared":
         losses = 0.5 * (Z[:, 0] - problem.y) ** 2
     elif problem.loss.n_outputs == 1:
-        losses = np.logaddexp(0.0, Z[:, 0]) - problem.y * Z[:, 0]
+        # The margins relative to the true class, so that nothing cancels where losses are small.
+        losses = np.logaddexp(0.0, np.where(problem.y == 1, -Z[:, 0], Z[:, 0]))
     else:
-        losses = np.logaddexp.reduce(Z, axis=1) - Z[np.arange(len(Z)), problem.y]
+        truth = Z[np.arange(len(Z)), problem.y]
+        losses = np.logaddexp.reduce(Z - truth[:, None], axis=1)
     return float(problem.sigma @ np.sort(losses) + 0.5 * problem.mu * np.sum(W**2))
 
 

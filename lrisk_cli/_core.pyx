@@ -36,6 +36,7 @@ def cpu_has_avx2() -> bool:
 
 include "_core_passes.pxi"
 include "_core_gram.pxi"
+include "_core_kernels.pxi"
 include "_core_sort.pxi"
 include "_core_pav.pxi"
 include "_core_simplex.pxi"

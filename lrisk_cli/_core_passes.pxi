@@ -255,11 +255,11 @@ def binary_losses(const double[::1] z, const double[::1] y, double[::1] out):
 
 
 def binary_slopes(const double[::1] z, const double[::1] y, double[::1] out):
-    """out = sigmoid(z) - y."""
+    """out = sigmoid(z) - y, y in {0, 1}, small slopes as exact as large ones."""
     cdef Py_ssize_t i
     with nogil:
         for i in range(z.shape[0]):
-            out[i] = sigmoid(z[i]) - y[i]
+            out[i] = -sigmoid(-z[i]) if y[i] > 0.5 else sigmoid(z[i])
 
 
 def multinomial_losses(const double[:, ::1] z, const int32_t[::1] labels, double[::1] out):
@@ -279,43 +279,39 @@ def softmax_rows(const double[:, ::1] z, double[:, ::1] out):
 
 
 def multinomial_slopes(const double[:, ::1] z, const int32_t[::1] labels, double[:, ::1] out):
-    """out_i = softmax(z_i) - e_(label_i)."""
-    cdef Py_ssize_t i
+    """out_i = softmax(z_i) - e_(label_i), small slopes as exact as large ones."""
+    cdef Py_ssize_t i, c
+    cdef double others
     with nogil:
         for i in range(z.shape[0]):
             softmax(&z[i, 0], &out[i, 0], z.shape[1])
-            out[i, labels[i]] -= 1.0
+            others = 0
+            for c in range(z.shape[1]):
+                if c != labels[i]:
+                    others += out[i, c]
+            out[i, labels[i]] = -others
 
 
-def rounding_reach(const double[:, ::1] X, const double[:, ::1] W, const double[:, ::1] slopes,
-                   const double[::1] lam) -> float:
-    """sum_i lam_i sum_c |slope_ic| sum_j |x_ij W_jc|.
-
-    Times the rounding of a dot product, it bounds what rounding of the margins X W does to the
-    lam-weighted losses.
-    """
-    cdef Py_ssize_t i, j, c
-    cdef double total = 0, row, reach
+def weighted_magnitudes(const double[:, ::1] X, const double[::1] coefs, double[::1] out):
+    """out = |X|' |coefs|: times a rounding, what it may do to X' coefs. out: (d,)."""
+    cdef Py_ssize_t d = X.shape[1], i, j
+    cdef double c
     with nogil:
+        memset(&out[0], 0, d * sizeof(double))
         for i in range(X.shape[0]):
-            if lam[i] == 0:
+            c = fabs(coefs[i])
+            if c == 0:
                 continue
-            row = 0
-            for c in range(W.shape[1]):
-                reach = 0
-                for j in range(X.shape[1]):
-                    reach += fabs(X[i, j] * W[j, c])
-                row += fabs(slopes[i, c]) * reach
-            total += lam[i] * row
-    return total
+            for j in range(d):
+                out[j] += c * fabs(X[i, j])
 
 
 def mixing_share(const double[::1] ascending, const double[::1] sigma) -> float:
     """The least share of 1/n that must be mixed into lam to bring it into P(sigma).
 
     lam (sorted, `ascending`) lies there when for every k its k largest entries sum to no more than
-    those of sigma. An excess of a few units in the last place of such a sum is rounding and moves
-    lam . l by no more than that share of it.
+    those of sigma. An excess of a few units in the last place of such a sum is left to
+    `excess_share`.
     """
     cdef Py_ssize_t n = sigma.shape[0], k
     cdef double excess = 0, lost = 0, above = 0, above_lost = 0, top = 0, share = 0, over
@@ -328,4 +324,25 @@ def mixing_share(const double[::1] ascending, const double[::1] sigma) -> float:
             over = excess + lost
             if over > 1e-15 * top:
                 share = max(share, min(1.0, over / max(above + above_lost, over)))
+    return share
+
+
+def excess_share(const double[::1] ascending, const double[::1] sigma) -> float:
+    """The least e, from above, with: the k largest of lam sum to at most (1 + e) times sigma's k.
+
+    Losses are not negative, so lam . l <= (1 + e) max over P(sigma) of lam . l follows. A
+    compensated sum of 2n terms, whose magnitudes add up to 2, is off by at most a rounding of
+    itself and 2 (2n u)^2, u = 2^-53.
+    """
+    cdef Py_ssize_t n = sigma.shape[0], k
+    cdef double excess = 0, lost = 0, allowed = 0, share = 0, over
+    cdef double rounding = 1e-31 * <double>n * <double>n
+    with nogil:
+        for k in range(n - 1, -1, -1):
+            add_compensated(&excess, &lost, ascending[k])
+            add_compensated(&excess, &lost, -sigma[k])
+            allowed += sigma[k]
+            over = (excess + lost) + rounding
+            if over > share * allowed:
+                share = 1.000001 * over / allowed
     return share

@@ -3,9 +3,10 @@
 For any weights lam in P(sigma), weak duality gives
     min over V of lam.l(V) + mu/2 ||V||^2  <=  min over W of R(W) + mu/2 ||W||^2  <=  F(W).
 The left side is strongly convex, so value(V) - ||gradient(V)||^2 / (2 mu) at any V is below it.
+Rounding is allowed for: that of value and gradient in rounding.py, that of lam in `_bound`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from scipy import linalg
 
 from lrisk_cli.kernels import core
 from lrisk_cli.problem import Problem
+from lrisk_cli.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
 
 Array = NDArray[np.float64]
 
@@ -61,49 +63,57 @@ def lower_bound(
 
     `start` is a guess of the minimiser of the lam-weighted problem; `near`: it may be so good that
     the bound there is within `accuracy` of the best for these weights. If it is not, the minimiser
-    is computed.
+    is computed; if rounding alone may exceed `accuracy`, the bound is evaluated in extended
+    precision.
     """
-    lam = repair_weights(lam, problem.sigma)
-    at_start = _bound_at(problem, lam, start) if near else None
-    if at_start is not None and at_start[1] <= accuracy:
-        return at_start[0]
-    V, passes = weighted_minimiser(problem, lam, start, accuracy)
-    bound, _ = _bound_at(problem, lam, V)
-    if at_start is not None and at_start[0].value > bound.value:
-        bound = at_start[0]
-    return replace(bound, passes=passes + (2 if near else 1))
+    lam, excess = repair_weights(lam, problem.sigma)
+    V, at = start, evaluate(problem, lam, start) if near else None
+    passes = 1 if near else 0
+    if at is None or at.slack(problem.mu) > accuracy:
+        better, used = weighted_minimiser(problem, lam, start, accuracy)
+        at_better = evaluate(problem, lam, better)
+        passes += used + 1
+        if at is None or not at_better.lower_bound(problem.mu) < at.lower_bound(problem.mu):
+            V, at = better, at_better
+    if at.value_error > accuracy and HAS_WIDE:
+        at = evaluate_wide(problem, lam, V)
+        passes += 1
+    return _bound(problem, lam, excess, V, at, passes)
 
 
-def _bound_at(problem: Problem, lam: Array, V: Array) -> tuple[Bound, float]:
-    """The bound that V proves, and how much its gradient may have cost."""
-    Z = problem.margins(V)
-    value = problem.weighted_value(V, Z, lam)
-    slack = float(np.sum(problem.gradient(V, Z, lam) ** 2)) / (2.0 * problem.mu)
-    penalty = 0.0 if problem.smoothing is None else problem.smoothing.penalty(lam)
-    bound = value - slack - _rounding(problem, lam, value, V, Z)
-    return Bound(bound, bound - penalty, V, 1), slack
+def _bound(
+    problem: Problem, lam: Array, excess: float, V: Array, at: Evaluation, passes: int
+) -> Bound:
+    """The bound that V proves with weights that may lie outside P(sigma) by the share `excess`.
+
+    lam.l <= (1 + excess) R for losses l >= 0, so lam.l + mu/2 ||.||^2 is at most 1 + excess times
+    the objective. An objective that it is compared with is rounded itself: eps of it is for that.
+    """
+    bound = at.lower_bound(problem.mu)
+    bound -= (excess + EPS) * abs(bound)
+    smoothing = problem.smoothing
+    if smoothing is None:
+        return Bound(bound, bound, V, passes)
+    penalty = smoothing.penalty(lam)
+    rounding = EPS * (8.0 * abs(penalty) + smoothing.nu * (1.0 + np.log(len(lam))))
+    return Bound(bound, bound - penalty - rounding, V, passes)
 
 
-def repair_weights(lam: Array, sigma: Array) -> Array:
-    """The nearest weights to lam, in effect, that lie in P(sigma) to rounding.
+def repair_weights(lam: Array, sigma: Array) -> tuple[Array, float]:
+    """Weights near lam that lie in P(sigma) to rounding, and by which share they may exceed it.
 
-    Clip, renormalise, and mix with 1/n until the sums of the k least weights are at least those
-    of sigma for every k.
+    Clip, renormalise, and mix with 1/n until the sums of the k largest weights are at most those
+    of sigma for every k; what rounding leaves is the share, see core.excess_share.
     """
     lam = np.maximum(lam, 0.0)
-    lam = lam / lam.sum()
-    share = core.mixing_share(np.sort(lam), sigma)
+    ones = np.ones(len(lam))
+    factor = core.compensated_dot(sigma, ones) / core.compensated_dot(lam, ones)
+    lam = factor * lam
+    ascending = np.sort(lam)
+    share = core.mixing_share(ascending, sigma)
     if share > 0.0:
-        lam = (1.0 - share) * lam + share / len(lam)
-    return lam
-
-
-def _rounding(problem: Problem, lam: Array, value: float, V: Array, Z: Array) -> float:
-    """What rounding may have added to the value: that of the losses and their sum, and that of
-    the margins, dot products of d terms that may nearly cancel."""
-    slopes = problem.loss.slopes(Z, problem.y)
-    reach = float(core.rounding_reach(problem.X, V, slopes, lam))
-    return EPS * (4.0 * value + (4.0 + len(V) / 8.0) * reach)
+        lam, ascending = ((1.0 - share) * w + share / len(lam) for w in (lam, ascending))
+    return lam, float(core.excess_share(ascending, sigma))
 
 
 def weighted_minimiser(
@@ -118,57 +128,84 @@ def weighted_minimiser(
 
 
 def _ridge(problem: Problem, lam: Array) -> Array:
-    """Exact minimiser for squared loss: (X' diag(lam) X + mu I) V = X' (lam y)."""
-    n, d = problem.X.shape
-    target = lam * problem.y
-    if d <= n:
+    """Exact minimiser for squared loss: (X' diag(lam) X + mu I) V = X' (lam y).
+
+    Or by rows, where it costs less: V = X' S a, (S X X' S + mu I) a = S y, S = diag(sqrt(lam)),
+    which needs only the s rows that have weight.
+    """
+    d, s = problem.X.shape[1], int(np.count_nonzero(lam))
+    by_columns = s * d * d + d**3 / 3.0
+    by_rows = s**3 / 3.0 + (0.0 if problem.outer is not None else float(s) * s * d)
+    if by_columns <= by_rows:
         H = problem.gram(lam)
         H[np.diag_indices(d)] += problem.mu
-        return _solve(H, problem.combine(target[:, None]))
-    # With fewer rows than columns: V = X' S a, (S X X' S + mu I) a = S y, S = diag(sqrt(lam)).
-    roots = np.sqrt(lam)
-    rows = problem.X * roots[:, None]
-    H = rows @ rows.T
-    H[np.diag_indices(n)] += problem.mu
-    dual = _solve(H, np.multiply(roots, problem.y)[:, None])
-    return problem.combine(roots[:, None] * dual)
+        return _solve(H, problem.combine((lam * problem.y)[:, None]))
+    rows = np.flatnonzero(lam)
+    roots = np.sqrt(lam[rows])[:, None]
+    H = problem.row_products(rows)
+    H *= roots
+    H *= roots.T
+    H[np.diag_indices(s)] += problem.mu
+    dual = np.zeros((problem.n_rows, 1))
+    dual[rows] = roots * _solve(H, np.multiply(roots, problem.y[rows, None]))
+    return problem.combine(dual)
 
 
 def _solve(H: Array, rhs: Array) -> Array:
-    """H^-1 rhs by Cholesky with one step of refinement; least squares where that breaks down."""
-    try:
-        factor = linalg.cho_factor(H)
-    except linalg.LinAlgError:
-        solution: Array = linalg.lstsq(H, rhs)[0]
-        return solution
-    solution = linalg.cho_solve(factor, rhs)
-    return np.ascontiguousarray(solution + linalg.cho_solve(factor, rhs - H @ solution))
+    """H^-1 rhs by Cholesky with one step of refinement, H lifted a little where it is singular.
+
+    Unit diagonals first: a lift is then small beside every column, however it is scaled.
+    """
+    scale = 1.0 / np.sqrt(np.diag(H))
+    unit = H * scale[:, None] * scale
+    lift = 0.0
+    while True:
+        try:
+            factor = linalg.cho_factor(unit + lift * np.eye(len(H)) if lift else unit)
+            break
+        except linalg.LinAlgError:
+            lift = max(10.0 * lift, 1e-15)
+    solution = np.zeros_like(rhs)
+    for _ in range(2):
+        residual = scale[:, None] * (rhs - H @ solution)
+        solution += scale[:, None] * linalg.cho_solve(factor, residual)
+    return np.ascontiguousarray(solution)
 
 
 def _newton(
     problem: Problem, lam: Array, V: Array, accuracy: float, max_steps: int = 30
 ) -> tuple[Array, int]:
-    """Newton steps with halving until ||gradient||^2 / (2 mu) <= accuracy."""
+    """Newton steps with halving until ||gradient||^2 / (2 mu) <= accuracy.
+
+    Near the end a step lowers the value by less than its rounding: it then counts if it makes the
+    gradient shorter.
+    """
     Z = problem.margins(V)
-    value = problem.weighted_value(V, Z, lam)
+    value, gradient = problem.weighted_value(V, Z, lam), problem.gradient(V, Z, lam)
+    length = float(np.sum(gradient**2))
     passes = 1
     for _ in range(max_steps):
-        gradient = problem.gradient(V, Z, lam)
-        if float(np.sum(gradient**2)) <= 2.0 * problem.mu * accuracy:
+        if length <= 2.0 * problem.mu * accuracy:
             break
         step = _solve(problem.hessian(Z, lam), gradient.reshape(-1, 1)).reshape(V.shape)
         decrease = float(np.sum(step * gradient))
+        noise = 4.0 * EPS * value
         scale, moved = 1.0, False
         while scale > 1e-4 and not moved:
             trial = V - scale * step
             Z_trial = problem.margins(trial)
             new = problem.weighted_value(trial, Z_trial, lam)
-            moved = new <= value - 1e-4 * scale * decrease
+            gradient = problem.gradient(trial, Z_trial, lam)
+            new_length = float(np.sum(gradient**2))
+            if scale * decrease <= noise:
+                moved = new <= value + noise and new_length < length
+            else:
+                moved = new <= value - 1e-4 * scale * decrease
             scale *= 0.5
             passes += 1
         if not moved:
             break
-        V, Z, value = trial, Z_trial, new
+        V, Z, value, length = trial, Z_trial, new, new_length
     return V, passes
 
 

@@ -115,7 +115,9 @@ def make_model(
     model = ClusterModel(
         encoding=design.encoding,
         centres=centres,
-        sizes=sum_by_cluster(placed.clusters, np.broadcast_to(1.0, len(design.X)), k).astype(np.int64),
+        sizes=sum_by_cluster(placed.clusters, np.broadcast_to(1.0, len(design.X)), k).astype(
+            np.int64
+        ),
         weights=sum_by_cluster(placed.clusters, placed.weights, k),
         risk=str(options.risk),
         outlier_distance=placed.threshold,

@@ -1,10 +1,11 @@
 """Turn a table into a numeric design, and remember enough to repeat it on new rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lrisk_cli.arrays import Flags
 from lrisk_cli.cells import Codes, Floats, Texts
@@ -16,6 +17,7 @@ from lrisk_cli.gathering import (
     RowCounts,
     Rows,
     block_rows,
+    copy_rows,
     gather,
     split_rows,
 )
@@ -100,6 +102,19 @@ def read_design(table: Table, options: DesignOptions, report: Report = silent) -
     return RawDesign(table.label, features, target, gathered)
 
 
+def copy_part(raw: RawDesign, rows: npt.NDArray[np.intp]) -> RawDesign:
+    """Some of the usable rows in memory of their own, so that `raw` can be used again."""
+    return replace(raw, gathered=replace(raw.gathered, rows=copy_rows(raw.gathered.rows, rows)))
+
+
+def find_task(raw: RawDesign, asked: Task) -> tuple[Task, tuple[str, ...]]:
+    """The task that the usable rows call for, and why when it was left to us."""
+    target, cells = raw.target, raw.gathered.rows.target
+    if target is None or cells is None:
+        raise TypeError("a design of features only has no task")
+    return decide_task(f"{raw.label}, column '{target.name}'", target.name, cells, asked)
+
+
 def encode_design(
     raw: RawDesign, options: DesignOptions, *, hold_out: Callable[[int], Flags] | None = None
 ) -> tuple[Design, Design | None]:
@@ -140,8 +155,8 @@ def _see_target(raw: RawDesign, options: DesignOptions) -> tuple[tuple[str, ...]
     cells = raw.gathered.rows.target
     if raw.target is None or cells is None:
         return (), ()
+    task, notes = find_task(raw, options.task)
     place = f"{raw.label}, column '{raw.target.name}'"
-    task, notes = decide_task(place, raw.target.name, cells, options.task)
     return find_classes(place, cells) if task is Task.CLASSIFICATION else (), notes
 
 

@@ -94,10 +94,15 @@ def gather(
 
 def split_rows(raw: RawRows, held_out: Flags) -> tuple[RawRows, RawRows]:
     """The rows to learn from, compacted in the memory of `raw`, and a copy of those held out."""
-    rest = np.flatnonzero(held_out)
-    test = _pick(raw, rest, Buffer(len(rest) * raw.n_numbers))
-    np.take(raw.numbers, rest, axis=0, out=test.numbers)
+    test = copy_rows(raw, np.flatnonzero(held_out))
     return keep_rows(raw, np.flatnonzero(~held_out)), test
+
+
+def copy_rows(raw: RawRows, rows: npt.NDArray[np.intp]) -> RawRows:
+    """Some of the rows, in memory of their own."""
+    copied = _pick(raw, rows, Buffer(len(rows) * raw.n_numbers))
+    np.take(raw.numbers, rows, axis=0, out=copied.numbers)
+    return copied
 
 
 def keep_rows(raw: RawRows, kept: npt.NDArray[np.intp]) -> RawRows:

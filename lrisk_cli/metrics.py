@@ -144,6 +144,25 @@ def risk_figures(ascending: Array, spectra: Iterable[Spectrum]) -> Figures:
     return figures
 
 
+def judge_rows(
+    task: Task,
+    losses: Array,
+    targets: Values,
+    predictions: Values,
+    spectra: Iterable[Spectrum],
+) -> Figures:
+    """The mean, each risk asked for, the largest loss, and the errors of the task. All (n,)."""
+    tally = Tally(task)
+    tally.add(losses, targets, predictions)
+    return tally_figures(tally, spectra)
+
+
+def tally_figures(tally: Tally, spectra: Iterable[Spectrum]) -> Figures:
+    """The same of the rows that a tally took; its losses are sorted thereby."""
+    ascending = sort_losses(tally.losses)
+    return risk_figures(ascending, spectra) | tally.figures(ascending)
+
+
 def bootstrap_intervals(
     ascending: Array, spectra: Sequence[Spectrum], seed: int = 0, report: Report = silent
 ) -> Intervals:
@@ -187,9 +206,13 @@ def is_risk(name: str) -> bool:
 
 
 def metric_name(text: str, task: Task) -> str:
-    """The spelling under which a metric is reported; a metric without a figure is refused."""
+    """The spelling under which a metric is reported; a metric without a figure is refused.
+
+    Task.AUTO: the task is not known yet, so the metrics of any will do.
+    """
     name = text.strip().lower()
-    known = [*TASK_METRICS[task], *ROW_METRICS, "max"]
+    tasks = TASK_METRICS if task is Task.AUTO else (task,)
+    known = [*(metric for each in tasks for metric in TASK_METRICS[each]), *ROW_METRICS, "max"]
     for other, names in TASK_METRICS.items():
         if name in names and name not in known:
             raise UsageError(f"{name} is a metric of {other}; this model is a {task}")

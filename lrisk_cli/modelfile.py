@@ -19,6 +19,7 @@ FORMAT_VERSION: Literal[1] = 1
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0.0)]
 NotNegative = Annotated[float, Meta(ge=0.0)]
+Rows = Annotated[list[list[float]], Meta(min_length=1)]
 
 
 class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,17 +77,52 @@ class EncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     unseen: Unseen
 
 
-class FeatureMapEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is linear in the coefficients: the encoded columns themselves."""
+class _MapEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kernel"):
+    """What is linear in the coefficients; `kernel` tells which kind it is."""
 
-    kernel: Literal["linear"]
+
+class LinearEntry(_MapEntry, frozen=True, kw_only=True, tag="linear"):
+    """The encoded columns themselves."""
+
+
+class GaussianEntry(_MapEntry, frozen=True, kw_only=True, tag="rbf"):
+    """exp(-gamma ||x - z||^2) for each landmark z, a row as encoded.
+
+    explained: share of the kernel's trace over the training rows that the landmarks span.
+    """
+
+    gamma: Positive
+    explained: NotNegative
+    landmarks: Rows
+
+
+class PolynomialEntry(_MapEntry, frozen=True, kw_only=True, tag="poly"):
+    """(gamma x.z + coef0)^degree for each landmark z, a row as encoded."""
+
+    gamma: Positive
+    coef0: NotNegative
+    degree: Annotated[int, Meta(ge=1)]
+    explained: NotNegative
+    landmarks: Rows
+
+
+class FourierEntry(_MapEntry, frozen=True, kw_only=True, tag="fourier"):
+    """sqrt(2/m) cos(omega.x + phase) for each of the m frequencies omega and its phase."""
+
+    gamma: Positive
+    frequencies: Rows
+    phases: list[float]
+
+
+FeatureMapEntry = LinearEntry | GaussianEntry | PolynomialEntry | FourierEntry
 
 
 class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model written by lrisk.
 
-    coefficients: for each encoded column a number, or a list of one number for each class where
-    there are more than two; with two classes the margin is the log-odds of the second.
+    coefficients: for each encoded column (landmark, frequency), and last for the intercept if any,
+    a number, or a list of one number for each class where there are more than two; with two
+    classes the margin is the log-odds of the second.
     """
 
     format: Literal["lrisk-model"]

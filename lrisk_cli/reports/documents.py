@@ -9,6 +9,7 @@ from lrisk_cli.gates import Verdict
 from lrisk_cli.gathering import RowCounts
 from lrisk_cli.metrics import Figures, Intervals
 from lrisk_cli.model import Model, original_units
+from lrisk_cli.selection import Candidate, CrossValidation
 
 
 def print_document(document: Mapping[str, Any]) -> None:
@@ -41,21 +42,60 @@ def fit_document(
     holdout: Figures | None,
     timings: Mapping[str, float],
     notes: Sequence[str] = (),
+    choice: CrossValidation | None = None,
 ) -> dict[str, Any]:
     """What `fit --json` prints. timings: seconds by name."""
-    return {
+    document = {
         "command": "fit",
         "model": path,
         "task": str(model.task),
         "risk": model.risk,
         "loss": model.loss,
         "l2": model.l2,
+        "feature_map": model.feature_map.summary(),
         "fit": model.fit.as_dict(),
         "training": training,
         "holdout": holdout,
         "rows": {**rows_document(counts), "held_out": held_out_rows(counts)},
         "notes": list(notes),
         "timings": dict(timings),
+    }
+    return document if choice is None else {**document, "cross_validation": choice_document(choice)}
+
+
+def path_document(
+    fits: Sequence[Mapping[str, Any]], timings: Mapping[str, float]
+) -> dict[str, Any]:
+    """What `fit --json` prints for several risks: the document of each."""
+    return {"command": "fit", "fits": list(fits), "timings": dict(timings)}
+
+
+def choice_document(choice: CrossValidation) -> dict[str, Any]:
+    """The figures of all candidates and which was chosen."""
+    scheme = choice.scheme
+    return {
+        "folds": scheme.n_folds,
+        "seed": scheme.seed,
+        "select_by": scheme.metric,
+        "larger_is_better": scheme.larger_is_better,
+        "candidates": [
+            {
+                **_candidate(each),
+                "fold_values": list(each.fold_values),
+                "fits_not_converged": each.n_unproved,
+            }
+            for each in choice.candidates
+        ],
+        "chosen": _candidate(choice.chosen),
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "risk": str(candidate.options.risk),
+        "l2": candidate.l2,
+        "value": candidate.value,
+        "standard_error": candidate.standard_error,
     }
 
 
@@ -94,9 +134,10 @@ def gates_document(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
 
 
 def model_document(path: str, model: Model) -> dict[str, Any]:
-    """What `show --json` prints: coefficients in units of the file, largest effect first."""
-    units = original_units(model)
-    order = largest_first(units.effects)
+    """What `show --json` prints: coefficients in units of the file, largest effect first.
+
+    A kernel model has no coefficients of columns, so it shows none.
+    """
     outputs = output_names(model)
     return {
         "command": "show",
@@ -107,6 +148,15 @@ def model_document(path: str, model: Model) -> dict[str, Any]:
         "risk": model.risk,
         "loss": model.loss,
         "l2": model.l2,
+        "feature_map": model.feature_map.summary(),
+        **(_coefficients(model, outputs) if model.is_linear else {}),
+        "fit": model.fit.as_dict(),
+    }
+
+
+def _coefficients(model: Model, outputs: Sequence[str]) -> dict[str, Any]:
+    units = original_units(model)
+    return {
         "intercept": _by_output(outputs, units.intercepts),
         "coefficients": [
             {
@@ -114,9 +164,8 @@ def model_document(path: str, model: Model) -> dict[str, Any]:
                 "effect": float(units.effects[j]),
                 "coefficient": _by_output(outputs, units.coefficients[j]),
             }
-            for j in order
+            for j in largest_first(units.effects)
         ],
-        "fit": model.fit.as_dict(),
     }
 
 

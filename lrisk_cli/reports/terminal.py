@@ -22,6 +22,7 @@ def print_fit(
     print_pairs(
         [
             ("model", describe_model(model)),
+            *_features(model),
             ("rows", describe_rows(counts)),
             *_certificate(model),
             *(("note", plain(note)) for note in notes),
@@ -57,8 +58,19 @@ def print_model(path: str, model: Model) -> None:
     fit = model.fit
     rows = describe_rows(RowCounts(fit.rows_read, fit.rows_used, fit.drop_reasons))
     print_pairs(
-        [("model", f"{path}: {describe_model(model)}"), ("rows", rows), *_certificate(model)]
+        [
+            ("model", f"{path}: {describe_model(model)}"),
+            *_features(model),
+            ("rows", rows),
+            *_certificate(model),
+        ]
     )
+    if model.is_linear:
+        _print_coefficients(model)
+
+
+def _print_coefficients(model: Model) -> None:
+    """In units of the file, largest effect first."""
     print()
     units = original_units(model)
     outputs = output_names(model)
@@ -73,8 +85,13 @@ def print_model(path: str, model: Model) -> None:
     print("Coefficients are per unit of the file; the effect is per deviation of the column.")
 
 
-def describe_model(model: Model) -> str:
-    """One line on what the model is."""
+def _features(model: Model) -> list[tuple[str, str]]:
+    """What a kernel model is linear in; a linear one needs no words."""
+    return [] if model.is_linear else [("features", model.feature_map.describe())]
+
+
+def describe_model(model: Model, risk: str | None = None) -> str:
+    """One line on what the model is. risk: in place of its own."""
     encoding = model.encoding
     n_features = len(encoding.features)
     features = f"{n_features} feature" + "s" * (n_features != 1)
@@ -82,9 +99,8 @@ def describe_model(model: Model) -> str:
         features += f" ({encoding.n_columns - encoding.intercept} columns)"
     classes = len(model.target.classes)
     what = "regression" if not classes else f"classification ({classes} classes)"
-    return (
-        f"{what} of {plain(model.target.name)} on {features}; {model.risk} of {model.loss} losses"
-    )
+    risk = risk or model.risk
+    return f"{what} of {plain(model.target.name)} on {features}; {risk} of {model.loss} losses"
 
 
 def describe_rows(counts: RowCounts) -> str:
@@ -154,7 +170,7 @@ def _print_figures(
 
 
 def figure(value: float | None) -> str:
-    """A number to read, or that there is none."""
+    """A figure that may not exist."""
     return "not defined" if value is None else number(value)
 
 
@@ -169,7 +185,7 @@ def gate_row(verdict: Verdict) -> list[str]:
 
 
 def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
-    """A name and a text on each line; a text that goes on has no name."""
+    """Names flush left, and what there is to say."""
     for name, text in pairs:
         print(f"{name:<12} {text}".rstrip())
 

@@ -1,21 +1,33 @@
 """The mean: its row weights never change, so one weighted fit is the answer."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lrisk_cli.certificate import weighted_minimiser
 from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.outcome import Course, Limits, Solution
 
+Array = NDArray[np.float64]
 
-def solve_mean(problem: Problem, limits: Limits, report: Report = silent) -> Solution:
-    """Ridge by Cholesky for squared losses; Newton, or L-BFGS for many unknowns, for others."""
+
+def solve_mean(
+    problem: Problem, limits: Limits, report: Report = silent, start: Array | None = None
+) -> Solution:
+    """Ridge by Cholesky for squared losses; Newton, or L-BFGS for many unknowns, for others.
+
+    The others begin at `start` where it is better than zero.
+    """
     course = Course(problem, limits, report)
     zero = problem.at(np.zeros(problem.shape), course.weigher)
     course.begin(zero.objective, zero.smoothed)
     course.note(zero.objective)
-    W, accuracy = zero.W, 0.1 * limits.tol * course.gained
-    W, passes = weighted_minimiser(problem, problem.sigma, W, accuracy)
+    if start is not None and problem.loss.name != "squared":
+        near = problem.at(start, course.weigher)
+        course.passes += 1.0
+        course.offer(start, near.objective, near.smoothed)
+    accuracy = 0.1 * limits.tol * course.gained
+    W, passes = weighted_minimiser(problem, problem.sigma, course.W, accuracy)
     point = problem.at(W, course.weigher)
     course.passes += passes + 2.0
     course.offer(W, point.objective, point.smoothed)

@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 # First smoothing: this share of the mean absolute deviation of the losses (their variance may not
 # exist) over the spread of sigma.
 FIRST_NU = 0.44
+# The share of it to begin with at the optimum of a neighbouring problem.
+NEAR_NU = 0.3
 # The smoothing is never made smaller than this share of the first.
 LEAST_NU = 3e-7
 # An inner problem of at most EASY steps was easy, of more than HARD hard; after UNSOLVED steps it
@@ -50,7 +52,7 @@ class Place:
 
 
 class ProximalPoint(ABC):
-    """One minimisation; `run` it once."""
+    """One minimisation; `run` it once. start: the optimum of a neighbouring problem, if known."""
 
     def __init__(
         self,
@@ -59,8 +61,10 @@ class ProximalPoint(ABC):
         *,
         track_ranks: bool = False,
         report: Report = silent,
+        start: Array | None = None,
     ) -> None:
         self.problem = problem
+        self.start = start
         self.course = Course(problem, limits, report, track_ranks=track_ranks)
         self.project = Projection(problem.spectrum, problem.sigma)
         self.centre = np.full(problem.n_rows, 1.0 / problem.n_rows)
@@ -106,22 +110,41 @@ class ProximalPoint(ABC):
         return False
 
     def _start(self) -> Point:
-        """At the minimiser of the mean, or at zero where its risk is lower."""
+        """At the minimiser of the mean, or at zero where its risk is lower.
+
+        A neighbour's optimum that is better than zero spares the mean and needs less smoothing.
+        """
         problem, course = self.problem, self.course
         W = np.zeros(problem.shape)
         zero = problem.at(W, course.weigher)
         course.begin(zero.objective, zero.smoothed)
         course.passes += 1.0
+        near = self._neighbour()
+        if near is not None:
+            self.nu = NEAR_NU * self._first_nu(near.losses)
+            return near
         accuracy = 1e-3 * course.gained
         W, passes = self.mean_fit(W, accuracy)
         mean = problem.at(W, course.weigher)
         course.passes += passes + 1.0
         start = mean if course.offer(W, mean.objective, mean.smoothed) else zero
-        # At the mean's minimiser, as at zero all losses may be equal; so may they be there.
-        deviations = np.abs(mean.losses - np.mean(mean.losses))
-        spread = max(float(np.mean(deviations)), LEAST_SPREAD * zero.objective)
-        self.nu = FIRST_NU * spread / float(problem.sigma[-1] - problem.sigma[0])
+        # At the mean's minimiser, as at zero all losses may be equal.
+        self.nu = self._first_nu(mean.losses)
         return start
+
+    def _first_nu(self, losses: Array) -> float:
+        """By the spread of the losses, which may be nothing."""
+        deviations = np.abs(losses - np.mean(losses))
+        spread = max(float(np.mean(deviations)), LEAST_SPREAD * self.course.at_zero)
+        return FIRST_NU * spread / float(self.problem.sigma[-1] - self.problem.sigma[0])
+
+    def _neighbour(self) -> Point | None:
+        """The start that was given, where it is better than zero."""
+        if self.start is None:
+            return None
+        self.course.passes += 1.0
+        point = self.problem.at(self.start, self.course.weigher)
+        return point if self.course.offer(point.W, point.objective, point.smoothed) else None
 
     def place(self, W: Array, Z: Array) -> Place:
         """Weights and inner objective at W, whose margins are known."""
