@@ -87,7 +87,8 @@ class LabelTally:
         within = table[inliers]
         rows, columns = linear_sum_assignment(within, maximize=True)
         names = [label for label, is_inlier in zip(labels, inliers, strict=True) if is_inlier]
-        paired = dict(zip(columns.tolist(), rows.tolist(), strict=True))
+        pairs = zip(columns.tolist(), rows.tolist(), strict=True)
+        paired = {column: row for column, row in pairs if within[row, column]}
         kinds = np.concatenate(self._kinds)
         labelled = kinds != UNKNOWN
         return Agreement(

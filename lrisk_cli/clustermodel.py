@@ -111,13 +111,11 @@ def make_model(
     means, scales = _scaling(design.encoding)
     centres = means + scales * found.centres
     placed = place_rows(design.X, (centres - means) / scales, options.risk)
-    k = len(centres)
+    k, ones = len(centres), np.broadcast_to(1.0, len(design.X))
     model = ClusterModel(
         encoding=design.encoding,
         centres=centres,
-        sizes=sum_by_cluster(placed.clusters, np.broadcast_to(1.0, len(design.X)), k).astype(
-            np.int64
-        ),
+        sizes=sum_by_cluster(placed.clusters, ones, k).astype(np.int64),
         weights=sum_by_cluster(placed.clusters, placed.weights, k),
         risk=str(options.risk),
         outlier_distance=placed.threshold,

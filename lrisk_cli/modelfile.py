@@ -233,15 +233,18 @@ _FILES: dict[str, type[ModelFile] | type[ClustersFile]] = {
 
 
 def model_schema() -> dict[str, Any]:
-    """The JSON Schema of model files."""
-    schema = msgspec.json.schema(ModelFile | ClustersFile)
-    for definition in schema["$defs"].values():
+    """The JSON Schema of model files, which are of one kind or another."""
+    kinds, definitions = msgspec.json.schema_components(
+        _FILES.values(), ref_template="#/$defs/{name}"
+    )
+    for definition in definitions.values():
         if "description" in definition:
             definition["description"] = cleandoc(definition["description"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"lrisk model, format version {FORMAT_VERSION}",
-        **schema,
+        "anyOf": list(kinds),
+        "$defs": definitions,
     }
 
 
