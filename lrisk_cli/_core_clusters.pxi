@@ -10,13 +10,15 @@ cdef extern from "_panels.h" nogil:
     double squared_distance(const double *x, const double *c, Py_ssize_t d)
     void nearest_of_panels(
         const double *const *x, const double *panels, Py_ssize_t n_panels, Py_ssize_t d,
-        double *least, double *second, int32_t *nearest
+        int64_t numbers, double *least, double *second, int32_t *nearest
     )
 
 cdef struct Centres:
     # values: (k, d). panels: the same side by side, see pack_centres; NULL where they do not pay.
     const double *values
+    # numbers: ones in the bits that the number of a centre needs.
     const double *panels
+    int64_t numbers
     Py_ssize_t k
     Py_ssize_t d
 
@@ -62,6 +64,9 @@ cdef inline Centres centres_of(
         centres.panels = &panels[0]
     centres.k = C.shape[0]
     centres.d = C.shape[1]
+    centres.numbers = 1
+    while centres.numbers < count_panels(centres.k) * PANEL_WIDTH - 1:
+        centres.numbers = 2 * centres.numbers + 1
     return centres
 
 
@@ -70,24 +75,27 @@ cdef Py_ssize_t settle_waiting(
 ) noexcept nogil:
     """Nearest centre, loss and a lower bound on the other distances of the rows that wait.
 
-    The answer is that of nearest_two: panels round differently, so close calls are repeated. Gives
-    the number of rows whose centre changed.
+    Their losses are those of the centres assigned so far. The answer is that of nearest_two: close
+    calls of the panels, which round differently, are repeated. Gives the number of changes.
     """
     cdef double least[PANEL_ROWS]
     cdef double second[PANEL_ROWS]
     cdef int32_t nearest[PANEL_ROWS]
     cdef Py_ssize_t i, r, changes = 0
-    cdef double slack = panel_slack(C.d)
+    # Panels sum in another order, and lose the last bits to the numbers.
+    cdef double slack = panel_slack(C.d) + 4.0 * C.numbers * DBL_EPSILON
     if C.panels != NULL and waiting.n > 0:
         for i in range(waiting.n, PANEL_ROWS):
             waiting.x[i] = waiting.x[0]
-        nearest_of_panels(waiting.x, C.panels, count_panels(C.k), C.d, least, second, nearest)
+        nearest_of_panels(
+            waiting.x, C.panels, count_panels(C.k), C.d, C.numbers, least, second, nearest
+        )
     for i in range(waiting.n):
         r = waiting.row[i]
-        if C.panels != NULL and second[i] > least[i] * (1.0 + slack):
-            losses[r] = squared_distance(waiting.x[i], C.values + nearest[i] * C.d, C.d)
-        else:
+        if C.panels == NULL or second[i] <= least[i] * (1.0 + slack):
             losses[r] = nearest_two(waiting.x[i], C, &nearest[i], &second[i])
+        elif assignment[r] != nearest[i]:
+            losses[r] = squared_distance(waiting.x[i], C.values + nearest[i] * C.d, C.d)
         changes += assignment[r] != nearest[i]
         assignment[r] = nearest[i]
         # Rounded down by more than a float rounds up.
@@ -105,22 +113,23 @@ def panel_size(Py_ssize_t k, Py_ssize_t d) -> int:
     # Cycles, roughly: a pair costs d/4 and adding up its lanes, a row and a panel 2 d.
     if count_panels(k) * (2 * d + 20) >= k * (d // 4 + 15):
         return 0
-    return count_panels(k) * PANEL_WIDTH * d
+    return count_panels(k) * PANEL_WIDTH * (d + 1)
 
 
 def pack_centres(const double[:, ::1] C, double[::1] panels):
-    """Put PANEL_WIDTH centres side by side: panels[(p d + j) width + c] = C[p width + c, j]."""
+    """Put PANEL_WIDTH centres side by side, for `nearest_of_panels`."""
     cdef Py_ssize_t k = C.shape[0], d = C.shape[1], c, j
+    cdef double *place
     if panels.shape[0] == 0:
         return
-    require_length(panels.shape[0], count_panels(k) * PANEL_WIDTH * d, "panels")
+    require_length(panels.shape[0], count_panels(k) * PANEL_WIDTH * (d + 1), "panels")
     with nogil:
-        # What fills up the last panel is never the nearest.
-        for j in range(panels.shape[0]):
-            panels[j] = INFINITY
-        for c in range(k):
+        for c in range(count_panels(k) * PANEL_WIDTH):
+            place = &panels[c // PANEL_WIDTH * PANEL_WIDTH * (d + 1) + c % PANEL_WIDTH]
+            # What fills up the last panel is never the nearest.
+            place[0] = 0.0 if c < k else 1e300
             for j in range(d):
-                panels[(c // PANEL_WIDTH * d + j) * PANEL_WIDTH + c % PANEL_WIDTH] = C[c, j]
+                place[(j + 1) * PANEL_WIDTH] = C[c, j] if c < k else 0.0
 
 
 def nearest_centres(const double[:, ::1] X, const double[:, ::1] C, int32_t[::1] assignment,

@@ -6,14 +6,17 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "_lanes.h"
 
 /* As wide as the registers, and no more running sums than there are registers. */
 #ifdef __AVX__
 enum { STRIP = 4, PANEL_ROWS = 4 };
+#define strip_of(a) ((strip){(a), (a), (a), (a)})
 #else
 enum { STRIP = 2, PANEL_ROWS = 2 };
+#define strip_of(a) ((strip){(a), (a)})
 #endif
 enum { PANEL_WIDTH = 8, STRIPS = PANEL_WIDTH / STRIP };
 
@@ -23,12 +26,19 @@ typedef int64_t strip_bits __attribute__((vector_size(8 * STRIP), aligned(8)));
 #define LOAD(p) (*(const four *)(p))
 #define STRIP_AT(p) (*(const strip *)(p))
 #define ALL(a) ((four){(a), (a), (a), (a)})
-#define PICK(where, a, b) ((strip)(((strip_bits)(a) & (where)) | ((strip_bits)(b) & ~(where))))
 
-static inline strip strip_of(double a) {
-    const strip zero = {0.0};
-    return zero + a;
-}
+/* The smaller and the larger of two, place by place. */
+#if defined(__AVX__)
+#define strip_min(a, b) ((strip)__builtin_ia32_minpd256(a, b))
+#define strip_max(a, b) ((strip)__builtin_ia32_maxpd256(a, b))
+#elif defined(__SSE2__)
+#define strip_min(a, b) ((strip)__builtin_ia32_minpd(a, b))
+#define strip_max(a, b) ((strip)__builtin_ia32_maxpd(a, b))
+#else
+#define PICK(where, a, b) ((strip)(((strip_bits)(a) & (where)) | ((strip_bits)(b) & ~(where))))
+#define strip_min(a, b) PICK((strip_bits)((a) < (b)), a, b)
+#define strip_max(a, b) PICK((strip_bits)((a) < (b)), b, a)
+#endif
 
 /* ||x - c||^2 by two running vectors and a tail: the distance that all results are made of. */
 static inline double squared_distance(const double *x, const double *c, Py_ssize_t d) {
@@ -45,22 +55,23 @@ static inline double squared_distance(const double *x, const double *c, Py_ssize
 }
 
 /* For each of PANEL_ROWS rows the least and the second least squared distance to the centres, and
-   which is the nearest. A panel holds PANEL_WIDTH centres side by side, the first coordinate of
-   each, then the second; each of its places keeps the least two of its own until the end. */
+   which is the nearest. A panel holds PANEL_WIDTH centres side by side: what their sums begin
+   with, the first coordinate of each, the second, and so on. The number of a centre takes the
+   place of the last bits of its distance, as many as `numbers` has ones: one minimum finds both. */
 static inline void nearest_of_panels(const double *const *x, const double *panels,
-                                     Py_ssize_t n_panels, Py_ssize_t d, double *least,
-                                     double *second, int32_t *nearest) {
+                                     Py_ssize_t n_panels, Py_ssize_t d, int64_t numbers,
+                                     double *least, double *second, int32_t *nearest) {
     strip best[PANEL_ROWS][STRIPS], next[PANEL_ROWS][STRIPS];
-    strip_bits at[PANEL_ROWS][STRIPS];
+    strip_bits number[STRIPS];
+    for (int v = 0; v < STRIPS; v++)
+        for (int c = 0; c < STRIP; c++) number[v][c] = v * STRIP + c;
     for (int i = 0; i < PANEL_ROWS; i++)
-        for (int v = 0; v < STRIPS; v++) {
-            best[i][v] = next[i][v] = strip_of(INFINITY);
-            at[i][v] = (strip_bits){0};
-        }
+        for (int v = 0; v < STRIPS; v++) best[i][v] = next[i][v] = strip_of(INFINITY);
     for (Py_ssize_t p = 0; p < n_panels; p++) {
         strip sum[PANEL_ROWS][STRIPS];
         for (int i = 0; i < PANEL_ROWS; i++)
-            for (int v = 0; v < STRIPS; v++) sum[i][v] = strip_of(0.0);
+            for (int v = 0; v < STRIPS; v++) sum[i][v] = STRIP_AT(panels + v * STRIP);
+        panels += PANEL_WIDTH;
         for (Py_ssize_t j = 0; j < d; j++, panels += PANEL_WIDTH)
             for (int i = 0; i < PANEL_ROWS; i++) {
                 const strip value = strip_of(x[i][j]);
@@ -71,26 +82,30 @@ static inline void nearest_of_panels(const double *const *x, const double *panel
             }
         for (int i = 0; i < PANEL_ROWS; i++)
             for (int v = 0; v < STRIPS; v++) {
-                const strip_bits nearer = (strip_bits)(sum[i][v] < best[i][v]);
-                const strip other = PICK(nearer, best[i][v], sum[i][v]);
-                best[i][v] = PICK(nearer, sum[i][v], best[i][v]);
-                at[i][v] = (at[i][v] & ~nearer) | (((strip_bits){0} + p) & nearer);
-                next[i][v] = PICK((strip_bits)(other < next[i][v]), other, next[i][v]);
+                const strip numbered = (strip)(((strip_bits)sum[i][v] & ~numbers) | number[v]);
+                next[i][v] = strip_min(next[i][v], strip_max(best[i][v], numbered));
+                best[i][v] = strip_min(best[i][v], numbered);
             }
+        for (int v = 0; v < STRIPS; v++) number[v] += PANEL_WIDTH;
     }
     for (int i = 0; i < PANEL_ROWS; i++) {
-        least[i] = second[i] = INFINITY;
-        nearest[i] = 0;
-        for (int v = 0; v < STRIPS; v++)
-            for (int c = 0; c < STRIP; c++) {
-                const double own = best[i][v][c], runner_up = next[i][v][c];
-                const int nearer = own < least[i];
-                const double other = nearer ? least[i] : own;
-                nearest[i] = nearer ? at[i][v][c] * PANEL_WIDTH + v * STRIP + c : nearest[i];
-                least[i] = nearer ? own : least[i];
-                second[i] = other < second[i] ? other : second[i];
-                second[i] = runner_up < second[i] ? runner_up : second[i];
-            }
+        for (int v = 1; v < STRIPS; v++) {
+            next[i][0] = strip_min(next[i][0], next[i][v]);
+            next[i][0] = strip_min(next[i][0], strip_max(best[i][0], best[i][v]));
+            best[i][0] = strip_min(best[i][0], best[i][v]);
+        }
+        double low = best[i][0][0], after = next[i][0][0];
+        for (int c = 1; c < STRIP; c++) {
+            const double other = best[i][0][c] < low ? low : best[i][0][c];
+            low = best[i][0][c] < low ? best[i][0][c] : low;
+            after = other < after ? other : after;
+            after = next[i][0][c] < after ? next[i][0][c] : after;
+        }
+        int64_t bits;
+        memcpy(&bits, &low, sizeof bits);
+        least[i] = low;
+        second[i] = after;
+        nearest[i] = (int32_t)(bits & numbers);
     }
 }
 
@@ -98,4 +113,7 @@ static inline void nearest_of_panels(const double *const *x, const double *panel
 #undef STRIP_AT
 #undef ALL
 #undef PICK
+#undef strip_of
+#undef strip_min
+#undef strip_max
 #endif

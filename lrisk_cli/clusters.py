@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 
 # A row that the risk gives less than this share of the even weight 1/n is an outlier.
 OUTLIER_SHARE = 0.01
-# Squares of larger numbers, summed over columns, might overflow.
-LARGEST_NUMBER = 1e150
+# Squares of larger numbers, summed over columns, might overflow in a kernel.
+LARGEST_NUMBER = 1e140
 CHUNK = 65_536
 
 
