@@ -19,6 +19,7 @@ from lrisk_cli.errors import ExitCode, LriskError
 # First lines of the commands' help, here so that `lrisk --help` need not load the commands.
 COMMANDS = {
     "fit": "Learn a linear model from a table and prove how good it is.",
+    "cluster": "Group the rows of a table, whatever its outliers.",
     "evaluate": "Judge a model on a table: risks, errors, gates.",
     "quantile-report": "Compare the loss quantiles of models: what the tail gains, what it costs.",
     "predict": "Score the rows of a table; no target needed.",

@@ -14,6 +14,7 @@ from lrisk_cli.tables import Column
 
 MOST_CLASSES = 1000
 FEW_NUMBERS = 20
+MOST_NOTES = 3  # constant columns told one by one; pictures have hundreds
 
 Notes = tuple[str, ...]
 
@@ -106,6 +107,7 @@ def learn_features(
     texts = iter(raw.texts)
     features: list[Feature] = []
     notes: list[str] = []
+    constant: list[str] = []
     for column in columns:
         if column.kind == "text":
             feature, note = _learn_categories(
@@ -119,11 +121,15 @@ def learn_features(
         fill = None if fills is None else float(fills[at])
         _refuse_overflow(f"{label}, column '{column.name}'", mean, scale)
         if scale == 0.0:
-            notes.append(f"column '{column.name}' is constant ({mean:g}) and teaches nothing")
+            constant.append(f"'{column.name}' is constant ({mean:g})")
         if scaled:
             features.append(Feature(column.name, "number", mean, scale or 1.0, fill=fill))
         else:
             features.append(Feature(column.name, "number", fill=fill))
+    shown = constant if len(constant) <= MOST_NOTES else constant[:1]
+    notes += [f"column {finding} and teaches nothing" for finding in shown]
+    if len(shown) < len(constant):
+        notes.append(f"{len(constant) - 1} more columns are constant and teach nothing")
     return tuple(features), tuple(notes)
 
 

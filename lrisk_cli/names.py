@@ -12,6 +12,7 @@ RISKS: dict[str, str] = {
 }
 RISK_ALIASES = {"cvar": "superquantile"}
 DEFAULT_RISK = "superquantile:0.9"
+DEFAULT_CLUSTER_RISK = "subquantile:0.75"
 EVALUATED_RISKS = (
     "mean", "superquantile:0.5", "superquantile:0.9", "superquantile:0.99",
     "extremile:2", "esrm:1",
@@ -63,6 +64,13 @@ class SolverName(StrEnum):
     SGD = "sgd"
     SRDA = "srda"
     SUBGRADIENT = "subgradient"
+
+
+class ClusterSolver(StrEnum):
+    """Methods that place the centres of clusters."""
+
+    LLOYD = "lloyd"
+    SGD = "sgd"
 
 
 class SmoothingName(StrEnum):

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lrisk_cli.commands import options
-from lrisk_cli.errors import ExitCode
+from lrisk_cli.commands import cluster_options, options
+from lrisk_cli.commands.cluster_scoring import Questions, evaluate_clusters
+from lrisk_cli.errors import ExitCode, UsageError
 from lrisk_cli.names import EVALUATED_RISKS
 from lrisk_cli.progress import Report
 
@@ -32,7 +33,8 @@ Gates = Annotated[
         "--fail-on",
         metavar="CONDITION",
         help="Exit with 1 if this holds, for example 'superquantile:0.9>1.5'; repeatable. Any "
-        "risk, rmse, mae, r2, accuracy, log_loss, n_rows, missing_fraction, unseen_fraction, gap.",
+        "risk, rmse, mae, r2, accuracy, log_loss, n_rows, missing_fraction, unseen_fraction, gap; "
+        "of clusters, any risk, outlier_fraction, and with --label accuracy and purity.",
     ),
 ]
 LossesFile = Annotated[
@@ -40,7 +42,8 @@ LossesFile = Annotated[
     typer.Option(
         "--losses",
         metavar="FILE",
-        help="Write every row's target, prediction, loss, weight and rank (.csv, .tsv, .parquet).",
+        help="Write every row's target, prediction, loss, weight and rank, or its cluster, "
+        "distance, weight, rank and is_outlier (.csv, .tsv, .parquet).",
     ),
 ]
 WithIntervals = Annotated[
@@ -58,6 +61,8 @@ def evaluate(
     id_column: options.IdColumn = None,
     intervals: WithIntervals = False,
     seed: Seed = 0,
+    label: cluster_options.Label = None,
+    inlier_labels: cluster_options.InlierLabels = None,
     missing: options.ScoringMissing = None,
     unseen: options.ScoringUnseen = None,
     html: options.HtmlFile = None,
@@ -70,8 +75,15 @@ def evaluate(
     """Judge a model on a table: risks, errors, gates.
 
     Losses are in units of the file: half the squared error, or the negative log-probability of
-    the class.
+    the class. Those of clusters are squared distances to the nearest centre.
     """
+    inliers = cluster_options.parse_inliers(inlier_labels, label)
+    if _has_clusters(model, label, intervals=intervals):
+        asked = Questions(risk or (), fail_on or (), losses, id_column, label, inliers)
+        return evaluate_clusters(
+            model, data, asked, missing, unseen,
+            as_json=json, force=force, quiet=quiet, bar=not no_progress,
+        )  # fmt: skip
     from lrisk_cli.commands.scoring import load_scorer, score_all
     from lrisk_cli.gates import judge
     from lrisk_cli.reports.documents import evaluation_document, print_document
@@ -101,6 +113,19 @@ def evaluate(
     else:
         print_evaluation(model, scorer, counts, figures, bounds, verdicts)
     return ExitCode.GATE_FAILED if any(v.failed for v in verdicts) else ExitCode.DONE
+
+
+def _has_clusters(path: str, label: str | None, *, intervals: bool) -> bool:
+    """Whether the model holds clusters; options that are not for its kind are refused."""
+    from lrisk_cli.modelfile import model_kind
+
+    if model_kind(path) == "clusters":
+        if intervals:
+            raise UsageError(f"--intervals: {path} holds clusters, which have none; leave it out")
+        return True
+    if label is not None:
+        raise UsageError(f"--label is compared with clusters, and {path} has none; leave it out")
+    return False
 
 
 def _questions(

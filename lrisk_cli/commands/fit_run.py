@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from lrisk_cli.commands.clock import Clock
 from lrisk_cli.commands.fit_files import FitFiles, check_files, make_folders
 from lrisk_cli.errors import UsageError
 from lrisk_cli.progress import Progress, Report
@@ -103,22 +104,6 @@ class Done:
     def notes(self) -> tuple[str, ...]:
         """What is odd about the columns and about the folds."""
         return (*self.design.notes, *(self.choice.notes if self.choice else ()))
-
-
-@dataclass(slots=True)
-class Clock:
-    """Seconds spent in each stage, one after the other."""
-
-    began: float = field(default_factory=perf_counter)
-    laps: dict[str, float] = field(default_factory=dict)
-
-    def lap(self, stage: str) -> None:
-        """The stage that has just ended is this one."""
-        self.laps[stage] = perf_counter() - self.began - sum(self.laps.values())
-
-    def timings(self) -> dict[str, float]:
-        """All laps and their total."""
-        return {**self.laps, "total_s": perf_counter() - self.began}
 
 
 def run(job: Job, *, force: bool, quiet: bool, bar: bool) -> Done:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import Missing, Unseen
@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from lrisk_cli.cells import Texts
     from lrisk_cli.design import Design, RowCounts
+    from lrisk_cli.encoding import EncodedBatch, Encoding
     from lrisk_cli.fitting import ScoredRows
     from lrisk_cli.metrics import Tally
     from lrisk_cli.model import Model, Scored
@@ -87,24 +89,56 @@ def load_scorer(path: str, missing: Missing | None, unseen: Unseen | None) -> "M
     from lrisk_cli.model import load_model
 
     model = load_model(path)
-    encoding = model.encoding
+    return replace(model, encoding=with_policies(path, model.encoding, missing, unseen))
+
+
+def with_policies(
+    path: str, encoding: "Encoding", missing: Missing | None, unseen: Unseen | None
+) -> "Encoding":
+    """The encoding of a model with the policies of the command line, where they are given."""
     missing, unseen = missing or encoding.missing, unseen or encoding.unseen
     if missing is Missing.IMPUTE and any(feature.fill is None for feature in encoding.features):
         raise UsageError(
             f"{path}: the fit learnt no values to fill in; pass --missing drop, or fit with "
             "--missing impute"
         )
-    return replace(model, encoding=replace(encoding, missing=missing, unseen=unseen))
+    return replace(encoding, missing=missing, unseen=unseen)
+
+
+class ScoredBatch(Protocol):
+    """What a model of any kind says about a batch."""
+
+    @property
+    def kept(self) -> "NDArray[np.int64]":
+        """The rows it could use: offsets in the batch."""
+
+    @property
+    def encoded(self) -> "EncodedBatch":
+        """These rows as numbers, and what became of the others."""
+
+
+Rows = TypeVar("Rows", bound=ScoredBatch, covariant=True)
+
+
+class Scorer(Protocol[Rows]):
+    """A model of any kind."""
+
+    @property
+    def encoding(self) -> "Encoding":
+        """How it reads a table."""
+
+    def score(self, batch: "Batch") -> Rows:
+        """What it says about the rows of a batch, each by itself."""
 
 
 def score_table(
-    model: "Model",
+    model: "Scorer[Rows]",
     table: "Table",
     columns: Sequence[str],
     id_column: str | None,
     tally: RowTally,
     report: Report,
-) -> "Iterator[tuple[Scored, pa.Array | None]]":
+) -> "Iterator[tuple[Rows, pa.Array | None]]":
     """Each batch scored, with the ids of its rows; the tally grows along."""
     strays_are_missing = model.encoding.missing is not Missing.ERROR
     as_is = () if id_column is None else (id_column,)

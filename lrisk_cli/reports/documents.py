@@ -120,8 +120,12 @@ def evaluation_document(
     }
     if intervals is not None:
         document["intervals"] = {name: list(ends) for name, ends in intervals.items()}
-    document["gates"] = [gate_document(verdict) for verdict in verdicts]
-    return document
+    return {**document, "gates": gates_document(verdicts)}
+
+
+def gates_document(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Each gate with what it judged."""
+    return [gate_document(verdict) for verdict in verdicts]
 
 
 def gate_document(verdict: Verdict) -> dict[str, Any]:
