@@ -7,12 +7,14 @@ Rounding is allowed for: that of value and gradient in rounding.py, that of lam 
 """
 
 from dataclasses import dataclass
+from math import log
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from lrisk_cli.kernels import core
+from lrisk_cli.linear import cho_factor_lifted, cho_solve
 from lrisk_cli.problem import Problem
 from lrisk_cli.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
 
@@ -95,7 +97,7 @@ def _bound(
     if smoothing is None:
         return Bound(bound, bound, V, passes)
     penalty = smoothing.penalty(lam)
-    rounding = EPS * (8.0 * abs(penalty) + smoothing.nu * (1.0 + np.log(len(lam))))
+    rounding = EPS * (8.0 * abs(penalty) + smoothing.nu * (1.0 + log(len(lam))))
     return Bound(bound, bound - penalty - rounding, V, passes)
 
 
@@ -156,19 +158,11 @@ def _solve(H: Array, rhs: Array) -> Array:
 
     Unit diagonals first: a lift is then small beside every column, however it is scaled.
     """
-    scale = 1.0 / np.sqrt(np.diag(H))
-    unit = H * scale[:, None] * scale
-    lift = 0.0
-    while True:
-        try:
-            factor = linalg.cho_factor(unit + lift * np.eye(len(H)) if lift else unit)
-            break
-        except linalg.LinAlgError:
-            lift = max(10.0 * lift, 1e-15)
+    scale = 1.0 / np.sqrt(np.diag(H))[:, None]
+    factor = cho_factor_lifted(H * scale * scale.T)
     solution = np.zeros_like(rhs)
     for _ in range(2):
-        residual = scale[:, None] * (rhs - H @ solution)
-        solution += scale[:, None] * linalg.cho_solve(factor, residual)
+        solution += scale * cho_solve(factor, scale * (rhs - H @ solution))
     return np.ascontiguousarray(solution)
 
 
@@ -213,14 +207,22 @@ def _lbfgs(problem: Problem, lam: Array, V: Array, accuracy: float) -> tuple[Arr
     """The same by L-BFGS, for many unknowns."""
     from scipy import optimize  # few fits need it, and it takes a while to load
 
+    length = [np.inf]
+
     def value_and_gradient(flat: Array) -> tuple[float, Array]:
         W = flat.reshape(V.shape)
         Z = problem.margins(W)
-        return problem.weighted_value(W, Z, lam), problem.gradient(W, Z, lam).ravel()
+        gradient = problem.gradient(W, Z, lam).ravel()
+        length[0] = float(gradient @ gradient)
+        return problem.weighted_value(W, Z, lam), gradient
 
-    result = optimize.minimize(
-        value_and_gradient, V.ravel(), jac=True, method="L-BFGS-B",
-        options={"maxiter": 500, "maxfun": 600, "maxcor": 20, "ftol": 0.0,
-                 "gtol": np.sqrt(2.0 * problem.mu * accuracy / V.size)},
+    def stop_when_accurate(_: Any) -> None:
+        if length[0] <= 2.0 * problem.mu * accuracy:
+            raise StopIteration
+
+    minimize: Any = optimize.minimize
+    result = minimize(
+        value_and_gradient, V.ravel(), jac=True, method="L-BFGS-B", callback=stop_when_accurate,
+        options={"maxiter": 500, "maxfun": 600, "maxcor": 20, "ftol": 0.0, "gtol": 0.0},
     )  # fmt: skip
     return np.ascontiguousarray(result.x.reshape(V.shape)), int(result.nfev)

@@ -128,19 +128,27 @@ def _pick(raw: RawRows, rows: npt.NDArray[np.intp], buffer: Buffer) -> RawRows:
     )
 
 
-class _Coded:
+class Coded:
     """A text column under one set of codes, though every batch brings its own."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
         self._parts: list[Codes] = []
 
-    def add(self, texts: Texts) -> None:
+    @property
+    def n_values(self) -> int:
+        """How many different texts there were."""
+        return len(self._known)
+
+    def add(self, texts: Texts) -> Codes:
+        """Take the next rows; their codes, -1 where there is no text."""
         known = self._known
         codes = [known.setdefault(text, len(known)) for text in texts.values]
         self._parts.append(np.array([*codes, -1], np.int32)[texts.codes])
+        return self._parts[-1]
 
     def finish(self) -> Texts:
+        """All rows under the same codes."""
         return Texts(np.concatenate(self._parts), list(self._known))
 
 
@@ -177,11 +185,11 @@ class _Gatherer:
         self._missing = missing
         numeric = [feature.name for feature in features if feature.kind == "number"]
         self._places = {name: place for place, name in enumerate(numeric)}
-        self._texts = {feature.name: _Coded() for feature in features if feature.kind == "text"}
+        self._texts = {feature.name: Coded() for feature in features if feature.kind == "text"}
         self._numbers = _Matrix(n_rows, len(numeric))
         numbered = target is not None and target.kind == "number"
         self._target_numbers = _Matrix(n_rows if numbered else 0, 1)
-        self._target_texts = _Coded()
+        self._target_texts = Coded()
         # For each row how early its first missing column comes, counted from behind; 0: none.
         self._blame = np.zeros(0, np.int32)
         self._strays: dict[str, tuple[str, int]] = {}

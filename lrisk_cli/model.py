@@ -112,9 +112,12 @@ class Model:
             Z = np.asarray(self.predict(Z), dtype=np.float64)[:, None]
         return loss.values(Z, loss.targets(targets))
 
-    def score(self, batch: Batch) -> Scored:
-        """Predictions, and losses where the batch holds the target; each row by itself."""
-        encoded = self.encoding.encode(batch)
+    def score(self, batch: Batch, encoded: EncodedBatch | None = None) -> Scored:
+        """Predictions, and losses where the batch holds the target; each row by itself.
+
+        encoded: what the encoding makes of the batch, where that is known already.
+        """
+        encoded = self.encoding.encode(batch) if encoded is None else encoded
         Z = self.margins(encoded.X)
         targets: Any = encoded.y
         if targets is not None and self.task is Task.REGRESSION:

@@ -35,6 +35,7 @@ CORRUPTIONS: dict[str, str] = {
     "label+feature": "features times 100 and numbers times 10000, or classes flipped",
     "flip": "classes: another one",
 }
+REPORTED_QUANTILES = "0.5,0.75,0.9,0.95,0.99,1"
 
 
 class Task(StrEnum):

@@ -13,7 +13,7 @@ from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:
     from lrisk_cli.commands.scoring import RowKeeper, RowTally, ScoredTable
-    from lrisk_cli.gates import Gate
+    from lrisk_cli.gates import Gate, Verdict
     from lrisk_cli.metrics import Figures, Intervals
     from lrisk_cli.model import Model
     from lrisk_cli.spectra import Spectrum
@@ -65,6 +65,7 @@ def evaluate(
     inlier_labels: cluster_options.InlierLabels = None,
     missing: options.ScoringMissing = None,
     unseen: options.ScoringUnseen = None,
+    html: options.HtmlFile = None,
     json: options.Json = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -94,15 +95,19 @@ def evaluate(
     spectra, gates = _questions(scorer, risk or (), fail_on or ())
     if losses is not None:
         check_output(losses, force=force, table=True)
+    if html is not None:
+        check_output(html, force=force)
     with ProgressDisplay("evaluate", quiet=quiet, bar=not no_progress) as report:
         table = open_table(data, expected=scorer.encoding.dtypes)
-        check_apart([losses], [model, *table.paths])
+        check_apart([losses, html], [model, *table.paths])
         scored = score_all(scorer, table, id_column, keep=losses is not None, report=report)
         if losses is not None and scored.kept is not None:
             _write_losses(losses, scorer, scored.kept)
         figures, bounds = _figures(scored, spectra, seed if intervals else None, report)
-    verdicts = judge(gates, figures | _row_figures(scorer, scored.rows))
-    counts = scored.rows.counts()
+        verdicts = judge(gates, figures | _row_figures(scorer, scored.rows))
+        counts = scored.rows.counts()
+        if html is not None:
+            _write_page(html, model, scorer, scored, figures, bounds, verdicts)
     if json:
         print_document(evaluation_document(model, counts, figures, bounds, verdicts))
     else:
@@ -172,3 +177,21 @@ def _write_losses(path: str, model: "Model", kept: "RowKeeper") -> None:
     targets = labelled(model, kept.joined("targets"))
     columns = losses_columns(kept.named(model), targets, kept.joined("losses"), model.spectrum)
     write_table(path, columns)
+
+
+def _write_page(
+    html: str,
+    path: str,
+    model: "Model",
+    scored: "ScoredTable",
+    figures: "Figures",
+    intervals: "Intervals | None",
+    verdicts: "Sequence[Verdict]",
+) -> None:
+    from lrisk_cli.commands.scoring import judged_rows
+    from lrisk_cli.reports.html import write_page
+    from lrisk_cli.reports.model_pages import evaluation_page
+
+    rows = judged_rows("judged", model, scored.tally.losses, scored.sample)
+    counts, line = scored.rows.counts(), options.command_line()
+    write_page(html, evaluation_page(path, model, counts, figures, intervals, verdicts, rows, line))
