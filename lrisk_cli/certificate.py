@@ -7,7 +7,6 @@ Rounding is allowed for: that of value and gradient in rounding.py, that of lam 
 """
 
 from dataclasses import dataclass
-from math import log
 from typing import Any
 
 import numpy as np
@@ -96,8 +95,9 @@ def _bound(
     smoothing = problem.smoothing
     if smoothing is None:
         return Bound(bound, bound, V, passes)
-    penalty = smoothing.penalty(lam)
-    rounding = EPS * (8.0 * abs(penalty) + smoothing.nu * (1.0 + log(len(lam))))
+    # Weights of P(sigma) are as near to lam as rounding and the excess let them be.
+    penalty, steepness = smoothing.penalty(lam), smoothing.steepness(problem.sigma)
+    rounding = 16.0 * EPS * (abs(penalty) + steepness) + excess * steepness
     return Bound(bound, bound - penalty - rounding, V, passes)
 
 
@@ -109,8 +109,9 @@ def repair_weights(lam: Array, sigma: Array) -> tuple[Array, float]:
     """
     lam = np.maximum(lam, 0.0)
     ones = np.ones(len(lam))
-    factor = core.compensated_dot(sigma, ones) / core.compensated_dot(lam, ones)
-    lam = factor * lam
+    # Weights that add up to 1 are what objectives are made of, also where sigma adds up to more.
+    total = min(core.compensated_dot(sigma, ones), 1.0)
+    lam = total / core.compensated_dot(lam, ones) * lam
     ascending = np.sort(lam)
     share = core.mixing_share(ascending, sigma)
     if share > 0.0:

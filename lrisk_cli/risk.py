@@ -34,6 +34,13 @@ class Smoothing:
         positive = lam[lam > 0.0]
         return self.nu * float(np.sum(positive * np.log(n * positive)))
 
+    def steepness(self, sigma: Array) -> float:
+        """At least what nu Omega changes by for each unit of weight that is moved in P(sigma)."""
+        n, largest = len(sigma), float(sigma[-1])
+        if self.name is SmoothingName.L2:
+            return 2.0 * self.nu * largest
+        return self.nu * (2.0 + float(np.log(n * largest)))
+
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
