@@ -7,12 +7,13 @@ Rounding is allowed for: that of value and gradient in rounding.py, that of lam 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from lrisk_cli.kernels import core
+from lrisk_cli.linear import cho_factor_lifted, cho_solve
 from lrisk_cli.problem import Problem
 from lrisk_cli.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
 
@@ -94,8 +95,9 @@ def _bound(
     smoothing = problem.smoothing
     if smoothing is None:
         return Bound(bound, bound, V, passes)
-    penalty = smoothing.penalty(lam)
-    rounding = EPS * (8.0 * abs(penalty) + smoothing.nu * (1.0 + np.log(len(lam))))
+    # Weights of P(sigma) are as near to lam as rounding and the excess let them be.
+    penalty, steepness = smoothing.penalty(lam), smoothing.steepness(problem.sigma)
+    rounding = 16.0 * EPS * (abs(penalty) + steepness) + excess * steepness
     return Bound(bound, bound - penalty - rounding, V, passes)
 
 
@@ -107,8 +109,9 @@ def repair_weights(lam: Array, sigma: Array) -> tuple[Array, float]:
     """
     lam = np.maximum(lam, 0.0)
     ones = np.ones(len(lam))
-    factor = core.compensated_dot(sigma, ones) / core.compensated_dot(lam, ones)
-    lam = factor * lam
+    # Weights that add up to 1 are what objectives are made of, also where sigma adds up to more.
+    total = min(core.compensated_dot(sigma, ones), 1.0)
+    lam = total / core.compensated_dot(lam, ones) * lam
     ascending = np.sort(lam)
     share = core.mixing_share(ascending, sigma)
     if share > 0.0:
@@ -156,19 +159,11 @@ def _solve(H: Array, rhs: Array) -> Array:
 
     Unit diagonals first: a lift is then small beside every column, however it is scaled.
     """
-    scale = 1.0 / np.sqrt(np.diag(H))
-    unit = H * scale[:, None] * scale
-    lift = 0.0
-    while True:
-        try:
-            factor = linalg.cho_factor(unit + lift * np.eye(len(H)) if lift else unit)
-            break
-        except linalg.LinAlgError:
-            lift = max(10.0 * lift, 1e-15)
+    scale = 1.0 / np.sqrt(np.diag(H))[:, None]
+    factor = cho_factor_lifted(H * scale * scale.T)
     solution = np.zeros_like(rhs)
     for _ in range(2):
-        residual = scale[:, None] * (rhs - H @ solution)
-        solution += scale[:, None] * linalg.cho_solve(factor, residual)
+        solution += scale * cho_solve(factor, scale * (rhs - H @ solution))
     return np.ascontiguousarray(solution)
 
 
@@ -213,14 +208,22 @@ def _lbfgs(problem: Problem, lam: Array, V: Array, accuracy: float) -> tuple[Arr
     """The same by L-BFGS, for many unknowns."""
     from scipy import optimize  # few fits need it, and it takes a while to load
 
+    length = [np.inf]
+
     def value_and_gradient(flat: Array) -> tuple[float, Array]:
         W = flat.reshape(V.shape)
         Z = problem.margins(W)
-        return problem.weighted_value(W, Z, lam), problem.gradient(W, Z, lam).ravel()
+        gradient = problem.gradient(W, Z, lam).ravel()
+        length[0] = float(gradient @ gradient)
+        return problem.weighted_value(W, Z, lam), gradient
 
-    result = optimize.minimize(
-        value_and_gradient, V.ravel(), jac=True, method="L-BFGS-B",
-        options={"maxiter": 500, "maxfun": 600, "maxcor": 20, "ftol": 0.0,
-                 "gtol": np.sqrt(2.0 * problem.mu * accuracy / V.size)},
+    def stop_when_accurate(_: Any) -> None:
+        if length[0] <= 2.0 * problem.mu * accuracy:
+            raise StopIteration
+
+    minimize: Any = optimize.minimize
+    result = minimize(
+        value_and_gradient, V.ravel(), jac=True, method="L-BFGS-B", callback=stop_when_accurate,
+        options={"maxiter": 500, "maxfun": 600, "maxcor": 20, "ftol": 0.0, "gtol": 0.0},
     )  # fmt: skip
     return np.ascontiguousarray(result.x.reshape(V.shape)), int(result.nfev)

@@ -22,6 +22,7 @@ from lrisk_cli.design import (
     encode_design,
     find_task,
 )
+from lrisk_cli.errors import DataError
 from lrisk_cli.features import Features
 from lrisk_cli.fitting import FitOptions, fit_design, make_features, score_design
 from lrisk_cli.metrics import Figures, judge_rows
@@ -145,17 +146,24 @@ def compare(
     columns = replace(columns, task=task, unseen=Unseen.OTHER)
     methods = _methods(contest)
     trials: dict[str, list[Trial]] = {name: [] for name in methods}
+    failures: dict[str, list[int]] = {}
     for at, left_out in enumerate(splits):
         train, test = _encode(raw, columns, left_out)
         field = _Field(train, judge or _judge_by(test), contest, contest.seed + at)
         for name, method in methods.items():
-            trials[name].append(field.try_out(method))
+            try:
+                trials[name].append(field.try_out(method))
+            except DataError as error:
+                failures.setdefault(f"{name}: {error}", []).append(at)
             report(Progress("compare", sum(map(len, trials.values())), len(splits) * len(methods)))
     standings = tuple(
-        Standing(name, _kind(method), tuple(trials[name])) for name, method in methods.items()
+        Standing(name, _kind(method), tuple(trials[name]))
+        for name, method in methods.items()
+        if trials[name]
     )
     gathered = raw.gathered
-    notes = (*notes, *gathered.notes)
+    failed = (f"{why} ({len(at)} of {len(splits)} splits)" for why, at in failures.items())
+    notes = (*notes, *gathered.notes, *failed)
     return Comparison(task, gathered.counts, contest, standings, len(splits), judged_on, notes)
 
 

@@ -18,7 +18,8 @@ from lrisk_cli.threads import one_thread
 
 Array = NDArray[np.float64]
 
-# Every row is a landmark without being asked up to this many: phi takes 128 MB.
+# Every row is a landmark without being asked up to this many: phi takes 134 MB, a fit about five
+# times as much.
 EXACT_ROWS = 4096
 # `--rank auto` stops when this share of the kernel's trace is left, at this many landmarks, or
 # when phi takes this many bytes.
@@ -118,6 +119,8 @@ def build_features(
     rank = _rank(options, len(X))
     kernel = _kernel(X[:, :d], options, rng)
     trace = _trace(kernel, X, d)
+    import scipy.linalg  # noqa: F401  (here, so that one_thread finds its BLAS too)
+
     with one_thread():
         if rank is None:
             return _exact(kernel, X, d, trace)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, lapack
 
 from lrisk_cli.maps import Kernel, pack
 from lrisk_cli.progress import Progress, Report, silent
@@ -42,6 +41,8 @@ def all_landmarks(kernel: Kernel, X: Array, d: int) -> tuple[Landmarks, Array, A
     Gives the landmarks, phi of all rows with the constant (n, m + constant), and the kernel of all
     rows (n, n).
     """
+    from scipy.linalg import lapack  # takes a while to load
+
     K = kernel.matrix(X, X[:, :d])
     tolerance = max(ROUNDING, len(X) * np.finfo(np.float64).eps) * float(K.diagonal().max())
     # K is symmetric, so its transpose is the same matrix in the order that LAPACK reads.
@@ -67,7 +68,7 @@ def pick_landmarks(
     """At most `rank` rows, fewer when no more than the share `leave` of the trace is left.
 
     Each pivot is drawn in proportion to its residual k(x, x) - ||phi(x)||^2. Taking the largest
-    residual instead prefers outliers, and with few landmarks spans less than rows drawn blindly.
+    residual instead prefers outliers, and few such landmarks can span less than rows drawn blindly.
     Columns of the kernel are computed when they are needed, O(n m^2) in all.
     """
     residual = kernel.diagonal(X, d)
@@ -142,5 +143,7 @@ def fill_phi(kernel: Kernel, landmarks: Landmarks, X: Array, out: Array) -> floa
 
 def _divide(L: Array, values: Array) -> None:
     """values <- values L^-T, in place. values: (n, m)."""
+    from scipy.linalg import blas
+
     # In the order that BLAS reads, these are L' and values': L values' is solved for.
     blas.dtrsm(1.0, L.T, values.T, trans_a=1, overwrite_b=1)

@@ -23,6 +23,8 @@ TASK_METRICS = {
     Task.CLASSIFICATION: ("accuracy", "log_loss"),
 }
 ROW_METRICS = ("n_rows", "missing_fraction", "unseen_fraction", "gap")
+LABEL_METRICS = ("accuracy", "purity", "average_precision")
+CLUSTER_METRICS = ("outlier_fraction", *ROW_METRICS[:3], "max")
 CONFIDENCE = 0.95
 _CHUNK = 65_536
 
@@ -211,13 +213,19 @@ def metric_name(text: str, task: Task) -> str:
     name = text.strip().lower()
     tasks = TASK_METRICS if task is Task.AUTO else (task,)
     known = [*(metric for each in tasks for metric in TASK_METRICS[each]), *ROW_METRICS, "max"]
+    for other, names in TASK_METRICS.items():
+        if name in names and name not in known:
+            raise UsageError(f"{name} is a metric of {other}; this model is a {task}")
+    return spell_metric(text, known)
+
+
+def spell_metric(text: str, known: Sequence[str]) -> str:
+    """A metric among the known ones or a risk; others are refused with the nearest name."""
+    name = text.strip().lower()
     if name in known:
         return name
     if is_risk(name):
         return str(parse_risk(name))
-    for other, names in TASK_METRICS.items():
-        if name in names:
-            raise UsageError(f"{name} is a metric of {other}; this model is a {task}")
     near = get_close_matches(name, [*known, *RISKS], n=1)
     hint = f"did you mean {near[0]}?" if near else f"known: {', '.join([*known, *RISKS])}"
     raise UsageError(f"unknown metric {text!r}; {hint}")

@@ -23,6 +23,7 @@ from lrisk_cli.modelfile import (
     damaged,
     decode_file,
     encode_file,
+    read_file,
 )
 from lrisk_cli.names import Task
 from lrisk_cli.spectra import Spectrum, parse_risk
@@ -111,9 +112,12 @@ class Model:
             Z = np.asarray(self.predict(Z), dtype=np.float64)[:, None]
         return loss.values(Z, loss.targets(targets))
 
-    def score(self, batch: Batch) -> Scored:
-        """Predictions, and losses where the batch holds the target; each row by itself."""
-        encoded = self.encoding.encode(batch)
+    def score(self, batch: Batch, encoded: EncodedBatch | None = None) -> Scored:
+        """Predictions, and losses where the batch holds the target; each row by itself.
+
+        encoded: what the encoding makes of the batch, where that is known already.
+        """
+        encoded = self.encoding.encode(batch) if encoded is None else encoded
         Z = self.margins(encoded.X)
         targets: Any = encoded.y
         if targets is not None and self.task is Task.REGRESSION:
@@ -199,13 +203,9 @@ def encode_model(model: Model) -> bytes:
 
 def load_model(path: str | Path) -> Model:
     """Read a model file; ModelError when it is not one, is damaged, or is newer than this lrisk."""
-    try:
-        data = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such model file; check the path") from None
-    except OSError as error:
-        raise ModelError(f"{path}: the model cannot be read ({error.strerror})") from None
-    file = decode_file(data, str(path))
+    file = decode_file(read_file(path), str(path))
+    if not isinstance(file, ModelFile):
+        raise ModelError(f"{path}: holds clusters, and this needs a model that predicts a target")
     try:
         return _build(file)
     except (LriskError, ValueError) as error:
@@ -231,14 +231,20 @@ def _build(file: ModelFile) -> Model:
 
 
 def _check_encoding(encoding: Encoding) -> None:
-    names = [encoding.target.name, *encoding.feature_names]
-    if len(set(names)) < len(names):
+    if encoding.target.name in encoding.feature_names:
         raise ValueError("a column is named twice")
     n_classes = len(encoding.target.classes)
     if n_classes != len(set(encoding.target.classes)):
         raise ValueError("a class is named twice")
     if (encoding.target.kind == "class") != (n_classes >= 2):
         raise ValueError(f"{n_classes} classes do not fit the task")
+    check_features(encoding)
+
+
+def check_features(encoding: Encoding) -> None:
+    """ValueError where what a file says of its features cannot be."""
+    if len(set(encoding.feature_names)) < len(encoding.features):
+        raise ValueError("a column is named twice")
     for feature in encoding.features:
         if len(set(feature.categories)) < len(feature.categories):
             raise ValueError(f"feature '{feature.name}' names a category twice")

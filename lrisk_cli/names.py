@@ -12,6 +12,7 @@ RISKS: dict[str, str] = {
 }
 RISK_ALIASES = {"cvar": "superquantile"}
 DEFAULT_RISK = "superquantile:0.9"
+DEFAULT_CLUSTER_RISK = "subquantile:0.75"
 EVALUATED_RISKS = (
     "mean", "superquantile:0.5", "superquantile:0.9", "superquantile:0.99",
     "extremile:2", "esrm:1",
@@ -34,6 +35,7 @@ CORRUPTIONS: dict[str, str] = {
     "label+feature": "features times 100 and numbers times 10000, or classes flipped",
     "flip": "classes: another one",
 }
+REPORTED_QUANTILES = "0.5,0.75,0.9,0.95,0.99,1"
 
 
 class Task(StrEnum):
@@ -62,6 +64,13 @@ class SolverName(StrEnum):
     SGD = "sgd"
     SRDA = "srda"
     SUBGRADIENT = "subgradient"
+
+
+class ClusterSolver(StrEnum):
+    """Methods that place the centres of clusters."""
+
+    LLOYD = "lloyd"
+    SGD = "sgd"
 
 
 class SmoothingName(StrEnum):

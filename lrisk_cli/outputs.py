@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from lrisk_cli.arrays import arrow_of, arrow_texts, true_flags
 from lrisk_cli.errors import UsageError
@@ -82,6 +81,8 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> 
     table = _as_table(columns)
     delimiter = TABLE_DELIMITERS.get(target.suffix.lower())
     if delimiter is None:
+        import pyarrow.parquet as pq  # takes a while to load
+
         _replace(target, lambda temporary: pq.write_table(table, temporary))
     else:
         _replace(target, lambda temporary: _write_pieces(temporary, _text_of(table, delimiter)))

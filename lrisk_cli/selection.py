@@ -120,25 +120,50 @@ def cross_validate(
     fold_of = folds(len(rows), scheme.n_folds, scheme.seed)
     # A category that only the fold left out holds is the fault of the split, not of the table.
     columns = replace(columns, task=task, unseen=Unseen.OTHER)
-    values: list[list[float]] = [[] for _ in candidates]
-    unproved: Counter[int] = Counter()
-    oddities: Counter[str] = Counter()
-    n_fits = scheme.n_folds * len(candidates)
+    judged = []
     for fold in range(scheme.n_folds):
-        train, test = _split(raw, columns, rows, fold_of == fold, f"{fold + 1} of {scheme.n_folds}")
-        oddities.update(_oddities(train, test))
-        features, W = make_features(train, candidates[0]), None
-        for at in _neighbours(candidates):
-            fitted = fit_design(train, candidates[at], start=W, features=features)
-            W = fitted.solution.W
-            values[at].append(_figure(fitted.model, test, scheme.metric))
-            unproved[at] += not fitted.solution.converged
-            report(Progress("cross-validate", sum(map(len, values)), n_fits))
-    judged = tuple(
-        Candidate(options, options.l2 or 1.0 / len(rows), tuple(values[at]), unproved[at])
-        for at, options in enumerate(candidates)
+        place = f"{fold + 1} of {scheme.n_folds}"
+        # Held by nobody else, so that its designs are gone before the next are made.
+        judged.append(
+            _judge(*_split(raw, columns, rows, fold_of == fold, place), candidates, scheme.metric)
+        )
+        report(Progress("cross-validate", fold + 1, scheme.n_folds, f"{len(candidates)} fits each"))
+    return CrossValidation(
+        scheme,
+        tuple(
+            Candidate(
+                options,
+                options.l2 or 1.0 / len(rows),
+                tuple(fold.values[at] for fold in judged),
+                sum(not fold.proved[at] for fold in judged),
+            )
+            for at, options in enumerate(candidates)
+        ),
+        _notes(judged),
     )
-    return CrossValidation(scheme, judged, _notes(oddities, unproved.total(), scheme.n_folds))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """The metric of each candidate on the rows left out, whether its fit was proved, and oddities.
+
+    values, proved: in the order of the candidates.
+    """
+
+    values: list[float]
+    proved: list[bool]
+    oddities: tuple[str, ...]
+
+
+def _judge(train: Design, test: Design, candidates: Sequence[FitOptions], metric: str) -> _Fold:
+    """Fit every candidate to some rows, each from where the last ended, and judge it on others."""
+    values, proved = [0.0] * len(candidates), [False] * len(candidates)
+    features, W = make_features(train, candidates[0]), None
+    for at in _neighbours(candidates):
+        fitted = fit_design(train, candidates[at], start=W, features=features)
+        W, proved[at] = fitted.solution.W, fitted.solution.converged
+        values[at] = _figure(fitted.model, test, metric)
+    return _Fold(values, proved, tuple(_oddities(train, test)))
 
 
 def _split(
@@ -200,11 +225,13 @@ def _oddities(train: Design, test: Design) -> Iterator[str]:
             yield f"rows are judged whose category of '{feature.name}' was not learned"
 
 
-def _notes(oddities: Counter[str], n_unproved: int, n_folds: int) -> tuple[str, ...]:
+def _notes(judged: Sequence[_Fold]) -> tuple[str, ...]:
+    counts = Counter(finding for fold in judged for finding in fold.oddities)
     notes = [
-        f"cross-validation: in {count} of {n_folds} folds {finding}"
-        for finding, count in oddities.items()
+        f"cross-validation: in {count} of {len(judged)} folds {finding}"
+        for finding, count in counts.items()
     ]
+    n_unproved = sum(fold.proved.count(False) for fold in judged)
     if n_unproved:
         notes.append(f"cross-validation: {n_unproved} fits did not prove --tol")
     return tuple(notes)

@@ -35,7 +35,7 @@ Risks = Annotated[
         "--risk",
         metavar="RISK",
         help="Risk to fit; repeatable.",
-        show_default="mean, superquantile:0.9, subquantile:0.9, or 1 minus the planted share",
+        show_default="mean, superquantile:0.5, superquantile:0.9, extremile:2",
     ),
 ]
 Rivals = Annotated[
@@ -77,10 +77,6 @@ Holdout = Annotated[
 Repeats = Annotated[
     int, typer.Option("--repeats", min=1, help="Hold-outs to draw, by seed, seed + 1, ...")
 ]
-L2 = Annotated[
-    float | None,
-    typer.Option("--l2", help="Penalty mu > 0 of every method.", show_default="1/rows"),
-]
 
 
 def compare(
@@ -100,7 +96,7 @@ def compare(
     holdout: Holdout = None,
     test: fit_options.TestFile = None,
     repeats: Repeats = 1,
-    l2: L2 = None,
+    l2: fit_options.L2 = None,
     standardize: fit_options.StandardizeChoice = Standardize.BOTH,
     kernel: fit_options.KernelChoice = KernelName.LINEAR,
     gamma: fit_options.Gamma = None,
@@ -177,7 +173,7 @@ def _contest(
             f"--contamination must be a share between 0 and 0.5; got {contamination:g}"
         )
     eps = contamination or (USUAL_EPS if planted is None else planted.fraction)
-    texts = risks or ("mean", "superquantile:0.9", f"subquantile:{1.0 - eps:g}")
+    texts = risks or ("mean", "superquantile:0.5", "superquantile:0.9", "extremile:2")
     how = SolverOptions(seed=seed)
     fits = tuple(
         FitOptions(each, l2=l2, solver=how, features=features)

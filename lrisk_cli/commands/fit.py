@@ -66,6 +66,7 @@ def fit(
     output: fit_options.Output = None,
     losses: fit_options.LossesFile = None,
     trace: fit_options.TraceFile = None,
+    html: options.HtmlFile = None,
     json: options.Json = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -94,7 +95,7 @@ def fit(
         checkpoint_probability,
         sampling,
         seed,
-        track_ranks=trace is not None,
+        track_ranks=trace is not None or html is not None,
     )
     limits = Limits(tol, max_passes, time_limit)
     risks, penalties = fit_options.parse_risks(risk or ()), fit_options.parse_penalties(l2 or ())
@@ -105,7 +106,7 @@ def fit(
     )
     for options_of_fit in fits:
         check_fit(options_of_fit)
-    asked = FitFiles(output, losses, trace)
+    asked = FitFiles(output, losses, trace, html)
     job = Job(
         data=data,
         dtypes=fit_options.parse_dtypes(dtype or ()),

@@ -8,7 +8,9 @@ from lrisk_cli.errors import UsageError
 
 RISK = "{risk}"
 # For each option, and how the file of a risk ends in a folder that it names.
-_ENDS = {"-o": ".json", "--losses": "-losses.csv", "--trace": "-trace.csv"}
+_ENDS = {"-o": ".json", "--losses": "-losses.csv", "--trace": "-trace.csv", "--html": ".html"}
+# Those that hold a table.
+_TABLES = {"--losses", "--trace"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +20,12 @@ class FitFiles:
     model: str | None = None
     losses: str | None = None
     trace: str | None = None
+    html: str | None = None
 
     @property
     def by_option(self) -> dict[str, str]:
         """Those asked for, by the option that names them."""
-        paths = zip(_ENDS, (self.model, self.losses, self.trace), strict=True)
+        paths = zip(_ENDS, (self.model, self.losses, self.trace, self.html), strict=True)
         return {option: path for option, path in paths if path is not None}
 
 
@@ -55,7 +58,7 @@ def check_files(asked: FitFiles, files: Sequence[FitFiles], *, force: bool) -> N
         check_output(folder, force=force)
     for each in files:
         for option, path in each.by_option.items():
-            if option != "-o":
+            if option in _TABLES:
                 check_suffix(path)
             # Nothing can be in the way in a folder that is yet to be made.
             if os.path.join(os.path.dirname(path), "") not in new:

@@ -81,6 +81,10 @@ Risks = Annotated[
     ),
 ]
 Loss = Annotated[LossName, typer.Option("--loss", help="Loss of a row; auto follows the task.")]
+L2 = Annotated[
+    float | None,
+    typer.Option("--l2", help="Penalty mu > 0 on mu/2 ||w||^2.", show_default="1/rows"),
+]
 Penalties = Annotated[
     list[str] | None,
     typer.Option(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from lrisk_cli.commands.clock import Clock
 from lrisk_cli.commands.fit_files import FitFiles, check_files, make_folders
 from lrisk_cli.errors import UsageError
 from lrisk_cli.progress import Progress, Report
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from lrisk_cli.selection import CrossValidation, Scheme
     from lrisk_cli.solvers.outcome import Epoch
     from lrisk_cli.tables import Table
+    from lrisk_cli.thinning import RowSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ class Job:
 class Result:
     """What came of one fit. figures: of the training rows and of those to test on, if any.
 
-    scored: only where a file is to hold them. seconds: those of the solver.
+    scored: only where a file is to hold them. seconds: those of the solver. seen: for a page, the
+    losses and a sample of the rows, by the rows they are of.
     """
 
     fitted: "Fitted"
@@ -62,6 +65,7 @@ class Result:
     scored: "ScoredRows | None"
     files: FitFiles
     seconds: float
+    seen: "dict[str, tuple[Any, RowSample]]" = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -100,22 +104,6 @@ class Done:
     def notes(self) -> tuple[str, ...]:
         """What is odd about the columns and about the folds."""
         return (*self.design.notes, *(self.choice.notes if self.choice else ()))
-
-
-@dataclass(slots=True)
-class Clock:
-    """Seconds spent in each stage, one after the other."""
-
-    began: float = field(default_factory=perf_counter)
-    laps: dict[str, float] = field(default_factory=dict)
-
-    def lap(self, stage: str) -> None:
-        """The stage that has just ended is this one."""
-        self.laps[stage] = perf_counter() - self.began - sum(self.laps.values())
-
-    def timings(self) -> dict[str, float]:
-        """All laps and their total."""
-        return {**self.laps, "total_s": perf_counter() - self.began}
 
 
 def run(job: Job, *, force: bool, quiet: bool, bar: bool) -> Done:
@@ -220,42 +208,53 @@ def _judge(
     """Add the figures of each model on the rows it learned from and on those to test on."""
     from lrisk_cli.fitting import score_design
 
+    paged = job.asked.html is not None
     for result in results:
         model = result.fitted.model
         scored = score_design(model, design)
-        result.figures["training"] = _figures(model, design, scored)
+        _add_figures(result, "training", design, scored, paged=paged)
         if job.asked.losses is not None:
             result.scored = scored
         if held_out is not None:
-            tested = score_design(model, held_out)
-            result.figures["held out"] = _figures(model, held_out, tested)
+            _add_figures(result, "held out", held_out, score_design(model, held_out), paged=paged)
     if test is not None:
         _judge_table(results, test, report)
 
 
-def _figures(model: "Model", design: "Design", scored: "ScoredRows") -> "Figures":
+def _add_figures(
+    result: Result, name: str, design: "Design", scored: "ScoredRows", *, paged: bool
+) -> None:
+    """The figures on the rows of a design and, for a page, what it draws of them."""
+    from lrisk_cli.commands.scoring import sample_rows
     from lrisk_cli.metrics import judge_rows, parse_risks
 
-    return judge_rows(
-        model.task, scored.losses, design.targets, scored.predictions, parse_risks(())
+    result.figures[name] = judge_rows(
+        result.fitted.model.task, scored.losses, design.targets, scored.predictions, parse_risks(())
     )
+    if paged:
+        result.seen[name] = sample_rows(design, scored)
 
 
 def _judge_table(results: list[Result], table: "Table", report: Report) -> None:
     """Add the figures of each model on a table, which is read once; they encode it alike."""
-    from lrisk_cli.commands.scoring import RowTally, score_table
+    from lrisk_cli.commands.scoring import SAMPLED_ROWS, RowTally, score_table
     from lrisk_cli.metrics import Tally, parse_risks, tally_figures
+    from lrisk_cli.thinning import RowSample
 
     models = [result.fitted.model for result in results]
     tallies = [Tally(model.task) for model in models]
+    samples = [RowSample(SAMPLED_ROWS) for _ in models]
     columns = [*models[0].encoding.feature_names, models[0].target.name]
     for scored, _ in score_table(models[0], table, columns, None, RowTally(), report):
         targets: Any = scored.targets
-        for model, tally in zip(models, tallies, strict=True):
+        for model, tally, sample in zip(models, tallies, samples, strict=True):
             Z = model.margins(scored.encoded.X)
-            tally.add(model.losses(Z, targets), targets, model.predict(Z))
-    for result, tally in zip(results, tallies, strict=True):
+            predictions = model.predict(Z)
+            tally.add(model.losses(Z, targets), targets, predictions)
+            sample.add(scored.rows, predictions, targets)
+    for result, tally, sample in zip(results, tallies, samples, strict=True):
         result.figures["test"] = tally_figures(tally, parse_risks(()))
+        result.seen["test"] = (tally.losses, sample)
 
 
 def _write(job: Job, results: Sequence[Result], design: "Design") -> None:
@@ -270,9 +269,23 @@ def _write(job: Job, results: Sequence[Result], design: "Design") -> None:
             write_table(files.losses, _losses_columns(model, design, result.scored))
         if files.trace is not None:
             write_table(files.trace, _trace_columns(result.fitted.solution.epochs))
+        if files.html is not None:
+            _write_page(files.html, result, design)
     for result in results:
         if result.files.model is not None:
             save_model(result.files.model, result.fitted.model)
+
+
+def _write_page(path: str, result: Result, design: "Design") -> None:
+    from lrisk_cli.commands.options import command_line
+    from lrisk_cli.commands.scoring import judged_rows
+    from lrisk_cli.reports.html import write_page
+    from lrisk_cli.reports.model_pages import fit_page
+
+    model, counts = result.fitted.model, replace(design.counts, used=len(design.rows))
+    rows = [judged_rows(name, model, *of_rows) for name, of_rows in result.seen.items()]
+    notes, epochs = (*design.notes, *result.notes), result.fitted.solution.epochs
+    write_page(path, fit_page(model, counts, result.figures, notes, epochs, rows, command_line()))
 
 
 def _losses_columns(model: "Model", design: "Design", scored: "ScoredRows") -> dict[str, Any]:

@@ -18,6 +18,11 @@ def print_document(document: Mapping[str, Any]) -> None:
     print()
 
 
+def encode_document(document: Mapping[str, Any]) -> bytes:
+    """The same document as the contents of a file."""
+    return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
+
+
 def rows_document(counts: RowCounts) -> dict[str, Any]:
     """Rows read, used and dropped, and how many were dropped for which reason."""
     dropped = sum(counts.dropped.values())
@@ -115,18 +120,24 @@ def evaluation_document(
     }
     if intervals is not None:
         document["intervals"] = {name: list(ends) for name, ends in intervals.items()}
-    document["gates"] = [
-        {
-            "gate": str(verdict.gate),
-            "metric": verdict.gate.metric,
-            "value": verdict.value,
-            "comparison": verdict.gate.comparison,
-            "threshold": verdict.gate.threshold,
-            "failed": verdict.failed,
-        }
-        for verdict in verdicts
-    ]
-    return document
+    return {**document, "gates": gates_document(verdicts)}
+
+
+def gates_document(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Each gate with what it judged."""
+    return [gate_document(verdict) for verdict in verdicts]
+
+
+def gate_document(verdict: Verdict) -> dict[str, Any]:
+    """A gate, the figure it met, and whether that fails it."""
+    return {
+        "gate": str(verdict.gate),
+        "metric": verdict.gate.metric,
+        "value": verdict.value,
+        "comparison": verdict.gate.comparison,
+        "threshold": verdict.gate.threshold,
+        "failed": verdict.failed,
+    }
 
 
 def model_document(path: str, model: Model) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def print_evaluation(
     _print_figures({"value": figures}, model.task, intervals)
     if verdicts:
         print()
-        print_rows([_gate_row(verdict) for verdict in verdicts], numbers=False)
+        print_rows([gate_row(verdict) for verdict in verdicts], numbers=False)
 
 
 def print_model(path: str, model: Model) -> None:
@@ -164,27 +164,29 @@ def _print_figures(
         if name == errors[0]:
             rows.append([])
         values = [figure(of_rows.get(name)) for of_rows in figures.values()]
-        ends = [_interval(intervals.get(name))] if intervals else []
+        ends = [interval(intervals.get(name))] if intervals else []
         rows.append([name, *values, *ends])
     print_rows(rows)
 
 
 def figure(value: float | None) -> str:
-    """A figure that may not exist."""
+    """A number to read, or the words for none."""
     return "not defined" if value is None else number(value)
 
 
-def _interval(ends: tuple[float, float] | None) -> str:
+def interval(ends: tuple[float, float] | None) -> str:
+    """ "1.5 to 2.5"."""
     return "" if ends is None else f"{number(ends[0])} to {number(ends[1])}"
 
 
-def _gate_row(verdict: Verdict) -> list[str]:
+def gate_row(verdict: Verdict) -> list[str]:
+    """A gate, whether it held, and the figure it met."""
     word = "FAILED" if verdict.failed else "passed"
     return [f"gate {verdict.gate}", word, f"{verdict.gate.metric} is {figure(verdict.value)}"]
 
 
 def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
-    """Names flush left, and what there is to say."""
+    """Names and what they are, one line each."""
     for name, text in pairs:
         print(f"{name:<12} {text}".rstrip())
 

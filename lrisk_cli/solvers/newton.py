@@ -87,6 +87,7 @@ class Newton(ProximalPoint):
             if self.course.converged or self.course.exhausted():
                 return place, n_steps
             P = -H.solve(gradient)
+            del H  # before the next one takes as much memory
             slope = float(np.sum(gradient * P))
             # phi may be flat to rounding while its weights still have far to go.
             solved = decrement <= 0.1 * self.course.limits.tol * self.course.gained

@@ -7,7 +7,6 @@ curvature of the loss, q its slopes. Then H^-1 = (I - X_S' (K + mu M^-1)^-1 X_S)
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from lrisk_cli.problem import Problem
 from lrisk_cli.risk import Tied
@@ -31,7 +30,7 @@ class RowCurvature:
             total[tied.rows] += slopes[tied.rows] ** 2
         self._rows = np.flatnonzero(total > STRAIGHT * float(total.max()))
         self._mu, self._B = problem.mu, total[self._rows]
-        self._X = problem.X[self._rows]
+        self._X = problem.X[self._rows] if len(self._rows) < problem.n_rows else problem.X
         # M = diag(B) - sum of u u' over blocks; v = B^-1 u / sqrt(1 - u' B^-1 u).
         self._blocks: list[tuple[NDArray[np.intp], Array]] = []
         A = problem.row_products(self._rows)
@@ -39,6 +38,8 @@ class RowCurvature:
         if tied is not None:
             for rows in np.split(tied.rows, np.cumsum(tied.sizes)[:-1]):
                 self._tie(A, rows, slopes, bends, total)
+        from scipy import linalg  # takes a while to load
+
         # A is symmetric: its transpose is the same matrix in the order that LAPACK reads.
         self._factor = linalg.cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)
 
@@ -61,6 +62,8 @@ class RowCurvature:
 
     def _approximate(self, G: Array) -> Array:
         """H^-1 G. (d, q)."""
+        from scipy import linalg
+
         spanned = linalg.cho_solve(self._factor, self._X @ G, check_finite=False)
         result: Array = (G - self._X.T @ spanned) / self._mu
         return result
