@@ -74,7 +74,7 @@ def refit(problem: Problem, weights: Array, start: Array | None = None) -> Array
 
 
 def metric(problem: Problem, weights: Array) -> Any:
-    """For cho_solve, the Cholesky factor of c X' diag(weights) X + mu I, c the smoothness of the loss."""
+    """Cholesky factor, for cho_solve, of c X' diag(weights) X + mu I, c the loss's smoothness."""
     H = problem.loss.smoothness * problem.gram(weights)
     diagonal = np.diag_indices(len(H))
     H[diagonal] += problem.mu
