@@ -19,7 +19,7 @@ from lrisk_cli.errors import ExitCode, LriskError
 COMMANDS = {
     "fit": "Learn a linear model from a table and prove how good it is.",
     "evaluate": "Judge a model on a table: risks, errors, gates.",
-    "quantile-report": "Compare the loss quantiles of models: what the tail gains, what it costs.",
+    "quantile-report": "Compare loss quantiles: what the tail gains, what it costs.",
     "predict": "Score the rows of a table; no target needed.",
     "show": "Print a model for people.",
     "schema": "Print the JSON Schema of model files.",
