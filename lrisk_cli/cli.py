@@ -22,7 +22,7 @@ COMMANDS = {
     "cluster": "Group the rows of a table, whatever its outliers.",
     "evaluate": "Judge a model on a table: risks, errors, gates.",
     "compare": "Compare risks and rivals on rows they have not seen.",
-    "quantile-report": "Compare the loss quantiles of models: what the tail gains, what it costs.",
+    "quantile-report": "Compare loss quantiles: what the tail gains, what it costs.",
     "predict": "Score the rows of a table; no target needed.",
     "show": "Print a model for people.",
     "schema": "Print the JSON Schema of model files.",

@@ -47,7 +47,7 @@ def quantile_report(
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,
 ) -> int:
-    """Compare the loss quantiles of models: what the tail gains, what it costs.
+    """Compare loss quantiles: what the tail gains, what it costs.
 
     Name fitted models with --model and --baseline; or name a --target, and the mean and the risks
     are fitted on the spot. Differences are baseline minus model: positive where the model is
