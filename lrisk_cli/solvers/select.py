@@ -15,7 +15,9 @@ from lrisk_cli.solvers.loop import Method, minimise
 from lrisk_cli.solvers.lsvrg import Lsvrg
 from lrisk_cli.solvers.newton import Newton
 from lrisk_cli.solvers.outcome import Limits, Solution
+from lrisk_cli.solvers.proximal import ProximalPoint
 from lrisk_cli.solvers.sgd import Sgd
+from lrisk_cli.solvers.softmax import Softmax
 from lrisk_cli.solvers.srda import Srda
 from lrisk_cli.solvers.subgradient import Subgradient
 
@@ -74,7 +76,7 @@ def solve(
         if solver in (SolverName.NEWTON, SolverName.LBFGS):
             if problem.flat:
                 return solve_mean(problem, limits, report)
-            proximal = Newton if solver is SolverName.NEWTON else Lbfgs
+            proximal = _proximal(problem, solver)
             return proximal(problem, limits, track_ranks=options.track_ranks, report=report).run()
         method = _method(problem, replace(options, solver=solver))
         return minimise(
@@ -85,6 +87,12 @@ def solve(
             track_ranks=options.track_ranks,
             report=report,
         )
+
+
+def _proximal(problem: Problem, solver: SolverName) -> type[ProximalPoint]:
+    if solver is SolverName.LBFGS:
+        return Lbfgs
+    return Newton if problem.loss.n_outputs == 1 else Softmax
 
 
 @cache
