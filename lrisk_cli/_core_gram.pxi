@@ -1,4 +1,4 @@
-# Gram matrices of narrow tables.
+# Gram matrices of narrow tables, and systems of equations with them.
 
 cdef extern from "_lanes.h" nogil:
     enum: GRAM_DOWN
@@ -37,3 +37,16 @@ def weighted_gram(const double[:, ::1] X, const double[::1] weights, double[:, :
                 kept = 0
         if kept:
             gram_blocks(&scaled[0, 0], down, &plain[0, 0], across, kept, &total[0, 0])
+
+
+def cholesky_solve(const double[:, ::1] L, double[:, ::1] B):
+    """Each row b of B becomes (L L')^-1 b, L lower triangular. L: (d, d), B: (m, d)."""
+    cdef Py_ssize_t d = L.shape[0], m = B.shape[0], i, r
+    with nogil:
+        for i in range(d):
+            for r in range(m):
+                B[r, i] = (B[r, i] - dot(&L[i, 0], &B[r, 0], i)) / L[i, i]
+        for i in range(d - 1, -1, -1):
+            for r in range(m):
+                B[r, i] /= L[i, i]
+                add_scaled(&B[r, 0], -B[r, i], &L[i, 0], i)

@@ -213,8 +213,111 @@ static inline void gram_blocks(const double *a, Py_ssize_t wide_a, const double 
             gram_block(a + i, wide_a, b + j, wide_b, rows, total + i * wide_b + j, wide_b);
 }
 
+/* As wide as the processor's own vectors: running sums of wider ones would live in memory. */
+#ifdef __AVX__
+typedef four wide;
+#define WIDTH 4
+#define WIDE(a) ALL(a)
+#else
+typedef double wide __attribute__((vector_size(16), aligned(8)));
+#define WIDTH 2
+#define WIDE(a) ((wide){(a), (a)})
+#endif
+#define LOAD_WIDE(p) (*(const wide *)(p))
+#define STORE_WIDE(p, v) (*(wide *)(p) = (v))
+
+/* Four rows x against eight landmarks, whose coordinates lie side by side: z[8 j + c] is number j of
+   landmark c. Every pair has a running sum of its own: its value depends on no other pair. */
+static inline void block_distances(const double *const *x, const double *z, Py_ssize_t d,
+                                   double *out) {
+    for (int c = 0; c < 8; c += 2 * WIDTH) {
+        wide low[4] = {WIDE(0.0), WIDE(0.0), WIDE(0.0), WIDE(0.0)};
+        wide high[4] = {WIDE(0.0), WIDE(0.0), WIDE(0.0), WIDE(0.0)};
+        for (Py_ssize_t j = 0; j < d; j++) {
+            const double *at = z + 8 * j + c;
+            for (int r = 0; r < 4; r++) {
+                const wide a = WIDE(x[r][j]) - LOAD_WIDE(at);
+                const wide b = WIDE(x[r][j]) - LOAD_WIDE(at + WIDTH);
+                low[r] += a * a;
+                high[r] += b * b;
+            }
+        }
+        for (int r = 0; r < 4; r++) {
+            STORE_WIDE(out + 8 * r + c, low[r]);
+            STORE_WIDE(out + 8 * r + c + WIDTH, high[r]);
+        }
+    }
+}
+
+/* The same with dot products. */
+static inline void block_products(const double *const *x, const double *z, Py_ssize_t d,
+                                  double *out) {
+    for (int c = 0; c < 8; c += 2 * WIDTH) {
+        wide low[4] = {WIDE(0.0), WIDE(0.0), WIDE(0.0), WIDE(0.0)};
+        wide high[4] = {WIDE(0.0), WIDE(0.0), WIDE(0.0), WIDE(0.0)};
+        for (Py_ssize_t j = 0; j < d; j++) {
+            const double *at = z + 8 * j + c;
+            for (int r = 0; r < 4; r++) {
+                low[r] += WIDE(x[r][j]) * LOAD_WIDE(at);
+                high[r] += WIDE(x[r][j]) * LOAD_WIDE(at + WIDTH);
+            }
+        }
+        for (int r = 0; r < 4; r++) {
+            STORE_WIDE(out + 8 * r + c, low[r]);
+            STORE_WIDE(out + 8 * r + c + WIDTH, high[r]);
+        }
+    }
+}
+
+/* v <- e^(-gamma v) for v >= 0, 32 of them. */
+static inline void block_gaussian(double *v, double gamma) {
+    for (int i = 0; i < 32; i += 4) STORE(v + i, four_exp(ALL(-gamma) * LOAD(v + i)));
+}
+
+/* v <- (gamma v + c)^degree. */
+static inline void block_power(double *v, double gamma, double c, int degree) {
+    for (int i = 0; i < 32; i += 4) {
+        const four base = ALL(gamma) * LOAD(v + i) + ALL(c);
+        four power = base;
+        for (int k = 1; k < degree; k++) power *= base;
+        STORE(v + i, power);
+    }
+}
+
+/* cos x to about 1e-16 (1 + |x|): x = m pi + r with |r| <= pi/2, a polynomial of degree 20 for
+   cos r, and the sign from m. */
+static inline __attribute__((always_inline)) four four_cos(const four x) {
+    const four shifted = x * ALL(0.31830988618379067) + ALL(6755399441055744.0);
+    const four whole = shifted - ALL(6755399441055744.0);
+    const four r = ((x - whole * ALL(3.1415926534682512)) - whole * ALL(1.215420100718692e-10))
+                   - whole * ALL(5.825464112186712e-20);
+    const four s = r * r;
+    four p = ALL(1.0 / 2432902008176640000.0);
+    p = p * s - ALL(1.0 / 6402373705728000.0);
+    p = p * s + ALL(1.0 / 20922789888000.0);
+    p = p * s - ALL(1.0 / 87178291200.0);
+    p = p * s + ALL(1.0 / 479001600.0);
+    p = p * s - ALL(1.0 / 3628800.0);
+    p = p * s + ALL(1.0 / 40320.0);
+    p = p * s - ALL(1.0 / 720.0);
+    p = p * s + ALL(1.0 / 24.0);
+    p = p * s - ALL(0.5);
+    p = p * s + ALL(1.0);
+    return (four)((four_bits)p ^ ((four_bits)shifted << 63));
+}
+
+/* v[8 r + c] <- scale cos(v[8 r + c] + phase[c]). */
+static inline void block_cosine(double *v, const double *phase, double scale) {
+    for (int i = 0; i < 32; i += 4)
+        STORE(v + i, ALL(scale) * four_cos(LOAD(v + i) + LOAD(phase + i % 8)));
+}
+
 #undef LOAD
 #undef STORE
 #undef ALL
 #undef EACH_FOUR
+#undef WIDTH
+#undef WIDE
+#undef LOAD_WIDE
+#undef STORE_WIDE
 #endif

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from lrisk_cli.descent import Precondition, Spot, descend
 from lrisk_cli.kernels import core
+from lrisk_cli.linear import cho_factor_lifted, cho_solve
 from lrisk_cli.problem import Problem
 from lrisk_cli.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
 
@@ -104,8 +104,9 @@ def _bound(
     smoothing = problem.smoothing
     if smoothing is None:
         return Bound(bound, bound, V, passes)
-    penalty = smoothing.penalty(lam)
-    rounding = EPS * (8.0 * abs(penalty) + smoothing.nu * (1.0 + np.log(len(lam))))
+    # Weights of P(sigma) are as near to lam as rounding and the excess let them be.
+    penalty, steepness = smoothing.penalty(lam), smoothing.steepness(problem.sigma)
+    rounding = 16.0 * EPS * (abs(penalty) + steepness) + excess * steepness
     return Bound(bound, bound - penalty - rounding, V, passes)
 
 
@@ -117,8 +118,9 @@ def repair_weights(lam: Array, sigma: Array) -> tuple[Array, float]:
     """
     lam = np.maximum(lam, 0.0)
     ones = np.ones(len(lam))
-    factor = core.compensated_dot(sigma, ones) / core.compensated_dot(lam, ones)
-    lam = factor * lam
+    # Weights that add up to 1 are what objectives are made of, also where sigma adds up to more.
+    total = min(core.compensated_dot(sigma, ones), 1.0)
+    lam = total / core.compensated_dot(lam, ones) * lam
     ascending = np.sort(lam)
     share = core.mixing_share(ascending, sigma)
     if share > 0.0:
@@ -145,20 +147,27 @@ def weighted_minimiser(
 
 
 def _ridge(problem: Problem, lam: Array) -> Array:
-    """Exact minimiser for squared loss: (X' diag(lam) X + mu I) V = X' (lam y)."""
-    n, d = problem.X.shape
-    target = lam * problem.y
-    if d <= n:
+    """Exact minimiser for squared loss: (X' diag(lam) X + mu I) V = X' (lam y).
+
+    Or by rows, where it costs less: V = X' S a, (S X X' S + mu I) a = S y, S = diag(sqrt(lam)),
+    which needs only the s rows that have weight.
+    """
+    d, s = problem.X.shape[1], int(np.count_nonzero(lam))
+    by_columns = s * d * d + d**3 / 3.0
+    by_rows = s**3 / 3.0 + (0.0 if problem.outer is not None else float(s) * s * d)
+    if by_columns <= by_rows:
         H = problem.gram(lam)
         H[np.diag_indices(d)] += problem.mu
-        return _solve(H, problem.combine(target[:, None]))
-    # With fewer rows than columns: V = X' S a, (S X X' S + mu I) a = S y, S = diag(sqrt(lam)).
-    roots = np.sqrt(lam)
-    rows = problem.X * roots[:, None]
-    H = rows @ rows.T
-    H[np.diag_indices(n)] += problem.mu
-    dual = _solve(H, np.multiply(roots, problem.y)[:, None])
-    return problem.combine(roots[:, None] * dual)
+        return _solve(H, problem.combine((lam * problem.y)[:, None]))
+    rows = np.flatnonzero(lam)
+    roots = np.sqrt(lam[rows])[:, None]
+    H = problem.row_products(rows)
+    H *= roots
+    H *= roots.T
+    H[np.diag_indices(s)] += problem.mu
+    dual = np.zeros((problem.n_rows, 1))
+    dual[rows] = roots * _solve(H, np.multiply(roots, problem.y[rows, None]))
+    return problem.combine(dual)
 
 
 def _solve(H: Array, rhs: Array) -> Array:
@@ -175,20 +184,12 @@ def _inverse(H: Array) -> Precondition:
 
     Unit diagonals first: a lift is then small beside every column, however it is scaled.
     """
-    scale = 1.0 / np.sqrt(np.diag(H))
-    unit = H * scale[:, None] * scale
-    lift = 0.0
-    while True:
-        try:
-            factor = linalg.cho_factor(unit + lift * np.eye(len(H)) if lift else unit)
-            break
-        except linalg.LinAlgError:
-            lift = max(10.0 * lift, 1e-15)
+    scale = 1.0 / np.sqrt(np.diag(H))[:, None]
+    factor = cho_factor_lifted(H * scale * scale.T)
 
     def times(g: Array) -> Array:
-        scaled = scale[:, None] * g.reshape(len(H), -1)
-        result: Array = scale[:, None] * linalg.cho_solve(factor, scaled)
-        return result.reshape(g.shape)
+        product = scale * cho_solve(factor, scale * g.reshape(len(H), -1))
+        return product.reshape(g.shape)
 
     return times
 

@@ -1,5 +1,6 @@
 """The command line: find the command, run it, and answer every error with a sentence and a code."""
 
+import gc
 import os
 import signal
 import sys
@@ -18,7 +19,10 @@ from lrisk_cli.errors import ExitCode, LriskError
 # First lines of the commands' help, here so that `lrisk --help` need not load the commands.
 COMMANDS = {
     "fit": "Learn a linear model from a table and prove how good it is.",
+    "cluster": "Group the rows of a table, whatever its outliers.",
     "evaluate": "Judge a model on a table: risks, errors, gates.",
+    "compare": "Compare risks and rivals on rows they have not seen.",
+    "quantile-report": "Compare the loss quantiles of models: what the tail gains, what it costs.",
     "predict": "Score the rows of a table; no target needed.",
     "show": "Print a model for people.",
     "schema": "Print the JSON Schema of model files.",
@@ -41,12 +45,13 @@ class CommandLoader(TyperGroup):
         self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # see get_command
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command, built from the function of the same name in commands/."""
+        """The command, from the function of its name in commands/; dashes become underscores."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"lrisk_cli.commands.{cmd_name}")
+        name = cmd_name.replace("-", "_")
+        module = import_module(f"lrisk_cli.commands.{name}")
         single = typer.Typer(**_TYPER)  # type: ignore[arg-type]
-        single.command(cmd_name, context_settings=_CONTEXT)(getattr(module, cmd_name))
+        single.command(cmd_name, context_settings=_CONTEXT)(getattr(module, name))
         return typer.main.get_command(single)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -82,7 +87,12 @@ def lrisk(
 
 def main() -> None:
     """Run the command line and leave with the exit code of the contract."""
-    sys.exit(run(sys.argv[1:]))
+    # The packages to be loaded make a hundred thousand objects, and all of them stay. To look for
+    # garbage among them, every 700 objects and at the end, would take a quarter of a short run.
+    gc.set_threshold(100_000)
+    code = run(sys.argv[1:])
+    gc.freeze()
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lrisk_cli.cells import Cells, cells_of_type, infer_cells
 from lrisk_cli.errors import DataError
@@ -18,6 +17,8 @@ def read_schema(source: Source) -> tuple[pa.Schema, int | None]:
     n_rows = None
     try:
         if source.format == "parquet":
+            import pyarrow.parquet as pq  # takes a while to load
+
             with pq.ParquetFile(source.open()) as file:
                 schema, n_rows = file.schema_arrow, file.metadata.num_rows
         else:
@@ -59,6 +60,8 @@ def read_records(
     """
     try:
         if source.format == "parquet":
+            import pyarrow.parquet as pq
+
             # Without threads and read-ahead each open column keeps a page or two, not its chunk.
             with pq.ParquetFile(
                 source.open(),

@@ -1,10 +1,11 @@
 """Turn a table into a numeric design, and remember enough to repeat it on new rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lrisk_cli.arrays import Flags
 from lrisk_cli.cells import Codes, Floats, Texts
@@ -16,6 +17,7 @@ from lrisk_cli.gathering import (
     RowCounts,
     Rows,
     block_rows,
+    copy_rows,
     gather,
     split_rows,
 )
@@ -32,9 +34,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class DesignOptions:
-    """Which columns are used and how. features: all but target, id and excluded, when empty."""
+    """Which columns are used and how. features: all but target, id and excluded, when empty.
 
-    target: str
+    target: None for clusters, whose design has features only. aside: a column that is no feature
+    though the caller reads it, and the option that names it.
+    """
+
+    target: str | None
     features: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     id_column: str | None = None
@@ -44,13 +50,14 @@ class DesignOptions:
     max_categories: int = 100
     standardize: Standardize = Standardize.BOTH
     intercept: bool = True
+    aside: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
     """Encoded rows. X: (n, d), C order. y: (n,), standardised numbers or int32 class codes.
 
-    targets: (n,) the same in units of the file.
+    targets: (n,) the same in units of the file. Both are empty where there is no target.
     rows: (n,) their numbers in the table. ids: the id column of these rows, as the file has it.
     counts, fingerprint and notes are those of the whole table, held-out rows included.
     """
@@ -72,7 +79,7 @@ class RawDesign:
 
     label: str
     features: tuple[Column, ...]
-    target: Column
+    target: Column | None
     gathered: Gathered
 
 
@@ -95,6 +102,19 @@ def read_design(table: Table, options: DesignOptions, report: Report = silent) -
     return RawDesign(table.label, features, target, gathered)
 
 
+def copy_part(raw: RawDesign, rows: npt.NDArray[np.intp]) -> RawDesign:
+    """Some of the usable rows in memory of their own, so that `raw` can be used again."""
+    return replace(raw, gathered=replace(raw.gathered, rows=copy_rows(raw.gathered.rows, rows)))
+
+
+def find_task(raw: RawDesign, asked: Task) -> tuple[Task, tuple[str, ...]]:
+    """The task that the usable rows call for, and why when it was left to us."""
+    target, cells = raw.target, raw.gathered.rows.target
+    if target is None or cells is None:
+        raise TypeError("a design of features only has no task")
+    return decide_task(f"{raw.label}, column '{target.name}'", target.name, cells, asked)
+
+
 def encode_design(
     raw: RawDesign, options: DesignOptions, *, hold_out: Callable[[int], Flags] | None = None
 ) -> tuple[Design, Design | None]:
@@ -104,10 +124,8 @@ def encode_design(
     fills are learned from the other rows, the classes of the target from all of them. X is made
     in the memory that the table was read into, so `raw` can be used once.
     """
-    gathered, target = raw.gathered, raw.target
-    place = f"{raw.label}, column '{target.name}'"
-    task, notes = decide_task(place, target.name, gathered.rows.target, options.task)
-    classes = find_classes(place, gathered.rows.target) if task is Task.CLASSIFICATION else ()
+    gathered = raw.gathered
+    classes, notes = _see_target(raw, options)
     train, test = gathered.rows, None
     if hold_out is not None:
         train, test = split_rows(train, hold_out(len(train.rows)))
@@ -119,9 +137,12 @@ def encode_design(
         options.max_categories,
         options.standardize is not Standardize.NONE,
     )
-    scaled = options.standardize is Standardize.BOTH
-    learned_target = learn_target(place, target.name, train.target, classes, scaled)
-    encoding = Encoding(learned, options.intercept, learned_target, options.missing, options.unseen)
+    goal = None
+    if raw.target is not None and train.target is not None:
+        scaled = options.standardize is Standardize.BOTH
+        place = f"{raw.label}, column '{raw.target.name}'"
+        goal = learn_target(place, raw.target.name, train.target, classes, scaled)
+    encoding = Encoding(learned, options.intercept, goal, options.missing, options.unseen)
     shared = (gathered.counts, gathered.fingerprint, (*notes, *gathered.notes, *oddities))
     return (
         _encode_rows(raw.label, train, encoding, shared),
@@ -129,22 +150,37 @@ def encode_design(
     )
 
 
-def _choose_columns(table: Table, options: DesignOptions) -> tuple[tuple[Column, ...], Column]:
+def _see_target(raw: RawDesign, options: DesignOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The classes of the target, if it has any, and why it was taken for what it is."""
+    cells = raw.gathered.rows.target
+    if raw.target is None or cells is None:
+        return (), ()
+    task, notes = find_task(raw, options.task)
+    place = f"{raw.label}, column '{raw.target.name}'"
+    return find_classes(place, cells) if task is Task.CLASSIFICATION else (), notes
+
+
+def _choose_columns(
+    table: Table, options: DesignOptions
+) -> tuple[tuple[Column, ...], Column | None]:
     """The feature columns, in the order asked for or that of the file, and the target."""
-    target = table.column(options.target)
-    taken = {options.target: "the target"}
+    target = None if options.target is None else table.column(options.target)
+    taken = {} if target is None else {target.name: "the target"}
     if options.id_column is not None:
         table.column(options.id_column)
         taken.setdefault(options.id_column, "the --id column")
+    if options.aside is not None:
+        option, name = options.aside
+        taken.setdefault(table.column(name).name, f"the {option} column")
     for option, names in (("--features", options.features), ("--exclude", options.exclude)):
         for position, name in enumerate(names):
-            # The id column is no feature anyway, so it may be excluded once more.
-            if name in taken and (option, name) != ("--exclude", options.id_column):
+            # Only the target cannot be excluded: the others are no features anyway.
+            if name in taken and (option == "--features" or name == options.target):
                 raise UsageError(f"{option}: '{name}' is {taken[name]}; leave it out there")
             if name in names[:position]:
                 raise UsageError(f"{option}: '{name}' is named twice; name it once")
             table.column(name)
-    if options.id_column == options.target:
+    if target is not None and options.id_column == options.target:
         raise UsageError(f"--id: '{options.target}' is the target; choose another column")
     asked = options.features or [column.name for column in table.columns]
     left = [name for name in asked if name not in taken and name not in options.exclude]
@@ -163,6 +199,14 @@ def _check_enough(label: str, counts: RowCounts) -> None:
         )
 
 
+def _encode_target(cells: Floats | Texts | None, goal: Target | None) -> tuple[Targets, Targets]:
+    """y, and the target in units of the file; both empty where there is none."""
+    if cells is None or goal is None:
+        return np.empty(0), np.empty(0)
+    y = goal.encode(cells)
+    return y, y if goal.classes or isinstance(cells, Texts) else cells
+
+
 def _encode_rows(
     label: str, raw: RawRows, encoding: Encoding, shared: tuple[RowCounts, str, tuple[str, ...]]
 ) -> Design:
@@ -178,8 +222,7 @@ def _encode_rows(
             raise unseen_cell(label, feature.name, int(raw.rows[row]), text)
         positions.append(found)
     # The numbers as read stay: results speak in their units.
-    y = encoding.target.encode(raw.target)
-    targets = y if encoding.target.classes or isinstance(raw.target, Texts) else raw.target
+    y, targets = _encode_target(raw.target, encoding.goal)
     n_rows, narrow, wide = len(raw.rows), raw.n_numbers, encoding.n_columns
     raw.buffer.resize(n_rows * wide)
     flat = raw.buffer.view()

@@ -106,13 +106,20 @@ class EncodedBatch:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """Repeats on new rows what the fit did to its own."""
+    """Repeats on new rows what the fit did to its own. goal: the target, where there is one."""
 
     features: tuple[Feature, ...]
     intercept: bool
-    target: Target
+    goal: Target | None
     missing: Missing
     unseen: Unseen
+
+    @property
+    def target(self) -> Target:
+        """What is predicted; asking clusters for it, which have none, is a bug."""
+        if self.goal is None:
+            raise TypeError("an encoding of features only has no target")
+        return self.goal
 
     @property
     def n_columns(self) -> int:
@@ -135,7 +142,7 @@ class Encoding:
         """How a table is to be read for this encoding: what open_table takes as `expected`."""
         kinds = {"number": "number", "category": "string"}
         read = {feature.name: kinds[feature.kind] for feature in self.features}
-        return {**read, self.target.name: self.target.dtype}
+        return read if self.goal is None else {**read, self.goal.name: self.goal.dtype}
 
     def encode(self, batch: Batch, place: str | None = None) -> EncodedBatch:
         """The rows of a batch as X and y, each row by itself; `place` names the table in messages.
@@ -147,8 +154,9 @@ class Encoding:
         """
         label = place or batch.source
         cells = [_cells_of(feature, batch, label) for feature in self.features]
-        target = batch.columns.get(self.target.name)
-        names = (self.target.name, *self.feature_names)
+        # The target comes first among the columns; without one, an absent column without a name.
+        target = None if self.goal is None else batch.columns.get(self.goal.name)
+        names = ("" if self.goal is None else self.goal.name, *self.feature_names)
         holes = find_holes([target, *cells], batch.n_rows)
         if self.missing is Missing.ERROR:
             refuse_holes(holes, names, label, batch.source_row)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from lrisk_cli.design import Design
 from lrisk_cli.encoding import Encoding
 from lrisk_cli.errors import UsageError
+from lrisk_cli.features import FeatureOptions, Features, build_features, check_features
 from lrisk_cli.losses import make_loss
 from lrisk_cli.model import Model
 from lrisk_cli.modelfile import FitRecord
@@ -37,14 +38,16 @@ class FitOptions:
     nu: float | None = None
     solver: SolverOptions = field(default_factory=SolverOptions)
     limits: Limits = field(default_factory=Limits)
+    features: FeatureOptions = field(default_factory=FeatureOptions)
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A model and the run that found it."""
+    """A model, the run that found it, and what to know about its features."""
 
     model: Model
     solution: Solution
+    notes: tuple[str, ...] = ()
 
 
 def check_fit(options: FitOptions) -> None:
@@ -62,27 +65,47 @@ def check_fit(options: FitOptions) -> None:
         raise UsageError("--nu has no meaning without smoothing; add --smoothing l2 or entropy")
     if options.nu is not None and not 0.0 < options.nu < float("inf"):
         raise UsageError(f"--nu must be greater than 0; got {options.nu:g}")
+    check_features(options.features)
     check_options(options.solver)
 
 
-def fit_design(design: Design, options: FitOptions, report: Report = silent) -> Fitted:
-    """Minimise the risk on the rows of the design."""
+def make_features(design: Design, options: FitOptions, report: Report = silent) -> Features:
+    """The features of a design's rows; fits that differ in risk or penalty can share them."""
+    constant, seed = design.encoding.intercept, options.solver.seed
+    return build_features(design.X, options.features, constant=constant, seed=seed, report=report)
+
+
+def fit_design(
+    design: Design,
+    options: FitOptions,
+    report: Report = silent,
+    *,
+    start: Array | None = None,
+    features: Features | None = None,
+) -> Fitted:
+    """Minimise the risk on the rows of the design, whose features may be known already.
+
+    start: W that another risk or penalty led to on these features; it spares work.
+    """
     n_rows = len(design.X)
     target = design.encoding.target
     loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
     mu = 1.0 / n_rows if options.l2 is None else options.l2
     smoothing = _smoothing(options, n_rows)
-    problem = make_problem(design.X, design.y, loss, options.risk, mu, smoothing)
-    solution = solve(problem, options.solver, options.limits, report)
+    features = features or make_features(design, options, report)
+    phi, outer = features.phi, features.outer
+    problem = make_problem(phi, design.y, loss, options.risk, mu, smoothing, outer)
+    solution = solve(problem, options.solver, options.limits, report, start)
     model = Model(
         encoding=design.encoding,
         loss="squared" if loss.name == "squared" else "logistic",
         risk=str(options.risk),
         l2=mu,
-        coefficients=solution.W,
+        coefficients=features.coefficients(solution.W),
         fit=_record(design, options, problem, solution),
+        feature_map=features.map,
     )
-    return Fitted(model, solution)
+    return Fitted(model, solution, features.notes)
 
 
 def remarks(record: FitRecord) -> tuple[str, ...]:

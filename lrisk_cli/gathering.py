@@ -35,13 +35,13 @@ class RawRows:
     """Rows before encoding.
 
     buffer: n_rows x n_numbers raw numbers, NaN for missing; texts: one for each category feature;
-    rows: their numbers in the table.
+    target: None where there is none; rows: their numbers in the table.
     """
 
     buffer: Buffer
     n_numbers: int
     texts: list[Texts]
-    target: Floats | Texts
+    target: Floats | Texts | None
     rows: Rows
     ids: Any
 
@@ -69,14 +69,15 @@ def block_rows(width: int) -> int:
 def gather(
     table: Table,
     features: Sequence[Column],
-    target: Column,
+    target: Column | None,
     id_column: str | None,
     missing: Missing,
     report: Report,
 ) -> Gathered:
     """Read the table once. Rows with missing cells are refused, dropped or kept, by `missing`."""
     gatherer = _Gatherer(features, target, missing, table.n_rows or 0)
-    groups = table.column_groups([*(feature.name for feature in features), target.name])
+    names = [column.name for column in (*features, target) if column is not None]
+    groups = table.column_groups(names)
     for number, group in enumerate(groups, 1):
         as_is = [id_column] if id_column is not None and number == len(groups) else []
         n_read = 0
@@ -93,10 +94,15 @@ def gather(
 
 def split_rows(raw: RawRows, held_out: Flags) -> tuple[RawRows, RawRows]:
     """The rows to learn from, compacted in the memory of `raw`, and a copy of those held out."""
-    rest = np.flatnonzero(held_out)
-    test = _pick(raw, rest, Buffer(len(rest) * raw.n_numbers))
-    np.take(raw.numbers, rest, axis=0, out=test.numbers)
+    test = copy_rows(raw, np.flatnonzero(held_out))
     return keep_rows(raw, np.flatnonzero(~held_out)), test
+
+
+def copy_rows(raw: RawRows, rows: npt.NDArray[np.intp]) -> RawRows:
+    """Some of the rows, in memory of their own."""
+    copied = _pick(raw, rows, Buffer(len(rows) * raw.n_numbers))
+    np.take(raw.numbers, rows, axis=0, out=copied.numbers)
+    return copied
 
 
 def keep_rows(raw: RawRows, kept: npt.NDArray[np.intp]) -> RawRows:
@@ -116,25 +122,33 @@ def _pick(raw: RawRows, rows: npt.NDArray[np.intp], buffer: Buffer) -> RawRows:
         buffer,
         raw.n_numbers,
         [texts[rows] for texts in raw.texts],
-        raw.target[rows],
+        None if raw.target is None else raw.target[rows],
         raw.rows[rows],
         None if raw.ids is None else raw.ids.take(arrow_of(rows)),
     )
 
 
-class _Coded:
+class Coded:
     """A text column under one set of codes, though every batch brings its own."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
         self._parts: list[Codes] = []
 
-    def add(self, texts: Texts) -> None:
+    @property
+    def n_values(self) -> int:
+        """How many different texts there were."""
+        return len(self._known)
+
+    def add(self, texts: Texts) -> Codes:
+        """Take the next rows; their codes, -1 where there is no text."""
         known = self._known
         codes = [known.setdefault(text, len(known)) for text in texts.values]
         self._parts.append(np.array([*codes, -1], np.int32)[texts.codes])
+        return self._parts[-1]
 
     def finish(self) -> Texts:
+        """All rows under the same codes."""
         return Texts(np.concatenate(self._parts), list(self._known))
 
 
@@ -163,17 +177,19 @@ class _Gatherer:
     """Collects batches of some or all columns; the buffer grows in place, so nothing is copied."""
 
     def __init__(
-        self, features: Sequence[Column], target: Column, missing: Missing, n_rows: int
+        self, features: Sequence[Column], target: Column | None, missing: Missing, n_rows: int
     ) -> None:
         self.ids: list[Any] = []
-        self._names = (target.name, *(feature.name for feature in features))
+        self._target = None if target is None else target.name
+        self._names = tuple(column.name for column in (target, *features) if column is not None)
         self._missing = missing
         numeric = [feature.name for feature in features if feature.kind == "number"]
         self._places = {name: place for place, name in enumerate(numeric)}
-        self._texts = {feature.name: _Coded() for feature in features if feature.kind == "text"}
+        self._texts = {feature.name: Coded() for feature in features if feature.kind == "text"}
         self._numbers = _Matrix(n_rows, len(numeric))
-        self._target_numbers = _Matrix(n_rows if target.kind == "number" else 0, 1)
-        self._target_texts = _Coded()
+        numbered = target is not None and target.kind == "number"
+        self._target_numbers = _Matrix(n_rows if numbered else 0, 1)
+        self._target_texts = Coded()
         # For each row how early its first missing column comes, counted from behind; 0: none.
         self._blame = np.zeros(0, np.int32)
         self._strays: dict[str, tuple[str, int]] = {}
@@ -195,7 +211,7 @@ class _Gatherer:
         for name in names:
             if name in self._texts:
                 self._texts[name].add(columns[name])
-        target = columns.get(self._names[0])
+        target = None if self._target is None else columns.get(self._target)
         if isinstance(target, Texts):
             self._target_texts.add(target)
         elif target is not None:
@@ -203,13 +219,13 @@ class _Gatherer:
 
     def finish(self, n_read: int) -> Gathered:
         """Drop the rows to be dropped and let go of what is no longer needed."""
-        buffer, target = self._numbers.buffer, self._target_numbers.buffer
+        buffer = self._numbers.buffer
         buffer.resize(n_read * len(self._places))
         raw = RawRows(
             buffer,
             len(self._places),
             [coded.finish() for coded in self._texts.values()],
-            target.view()[:n_read] if target.size else self._target_texts.finish(),
+            self._finish_target(n_read),
             np.arange(n_read),
             join_arrays(self.ids) if self.ids else None,
         )
@@ -229,6 +245,12 @@ class _Gatherer:
         row_counts = RowCounts(n_read, len(raw.rows), dropped)
         return Gathered(raw, row_counts, self._fingerprint.digest(n_read), notes)
 
+    def _finish_target(self, n_read: int) -> Floats | Texts | None:
+        if self._target is None:
+            return None
+        numbers = self._target_numbers.buffer
+        return numbers.view()[:n_read] if numbers.size else self._target_texts.finish()
+
     def _note_holes(self, columns: dict[str, Any], batch: Batch) -> None:
         """Refuse missing cells, or blame the rows that have to go for them."""
         holes = find_holes(list(columns.values()), batch.n_rows)
@@ -241,6 +263,6 @@ class _Gatherer:
             self._blame.resize(max(stop, len(self._blame) * 3 // 2), refcheck=False)
         blame = self._blame[batch.first_row : stop]
         for name, missing in zip(columns, holes, strict=True):
-            if self._missing is Missing.DROP or name == self._names[0]:
+            if self._missing is Missing.DROP or name == self._target:
                 earliness = len(self._names) - self._names.index(name)
                 np.maximum(blame, np.int32(earliness) * missing, out=blame)

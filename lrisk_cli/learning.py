@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lrisk_cli.arrays import distinct
 from lrisk_cli.cells import Floats, Texts, shortest_text
 from lrisk_cli.encoding import Feature, Target
 from lrisk_cli.errors import DataError
@@ -13,6 +14,7 @@ from lrisk_cli.tables import Column
 
 MOST_CLASSES = 1000
 FEW_NUMBERS = 20
+MOST_NOTES = 3  # constant columns told one by one; pictures have hundreds
 
 Notes = tuple[str, ...]
 
@@ -30,17 +32,17 @@ def decide_task(place: str, name: str, target: Floats | Texts, task: Task) -> tu
         return Task.CLASSIFICATION, why if task is Task.AUTO else ()
     if task is not Task.AUTO:
         return task, ()
-    distinct = _few_distinct(target, MOST_CLASSES)
-    if distinct is None:
+    values = _few_distinct(target, MOST_CLASSES)
+    if values is None:
         return Task.REGRESSION, (f"task: regression, because '{name}' holds numbers",)
-    if len(distinct) == 2:
-        pair = " and ".join(shortest_text(distinct))
+    if len(values) == 2:
+        pair = " and ".join(shortest_text(values))
         return Task.CLASSIFICATION, (
             f"task: classification, because '{name}' holds two values ({pair}); "
             "pass --task regression to treat them as numbers",
         )
-    note = f"task: regression, because '{name}' holds numbers ({len(distinct)} distinct)"
-    if len(distinct) <= FEW_NUMBERS:
+    note = f"task: regression, because '{name}' holds numbers ({len(values)} distinct)"
+    if len(values) <= FEW_NUMBERS:
         note += "; pass --task classification to treat them as classes"
     return Task.REGRESSION, (note,)
 
@@ -48,10 +50,10 @@ def decide_task(place: str, name: str, target: Floats | Texts, task: Task) -> tu
 def find_classes(place: str, target: Floats | Texts) -> tuple[str, ...]:
     """The distinct values of a target: numbers in their order, texts in theirs."""
     if isinstance(target, Texts):
-        present = np.unique(target.codes)
+        present = distinct(target.codes)
         classes = sorted(target.values[code] for code in present)
     else:
-        classes = shortest_text(np.unique(target))
+        classes = shortest_text(distinct(target))
     if len(classes) < 2:
         raise DataError(f"{place}: one class only ({classes[0]!r}); classification needs two")
     if len(classes) > MOST_CLASSES:
@@ -68,7 +70,7 @@ def learn_target(
     """The target as the rows to learn from show it; refused when it has nothing to teach."""
     if classes:
         learned = Target(name, "class", classes=classes)
-        seen = np.unique(learned.encode(target))
+        seen = distinct(learned.encode(target))
         if len(seen) < 2:
             raise DataError(
                 f"{place}: one class only ({classes[seen[0]]!r}) among the rows to learn from; "
@@ -105,6 +107,7 @@ def learn_features(
     texts = iter(raw.texts)
     features: list[Feature] = []
     notes: list[str] = []
+    constant: list[str] = []
     for column in columns:
         if column.kind == "text":
             feature, note = _learn_categories(
@@ -118,11 +121,15 @@ def learn_features(
         fill = None if fills is None else float(fills[at])
         _refuse_overflow(f"{label}, column '{column.name}'", mean, scale)
         if scale == 0.0:
-            notes.append(f"column '{column.name}' is constant ({mean:g}) and teaches nothing")
+            constant.append(f"'{column.name}' is constant ({mean:g})")
         if scaled:
             features.append(Feature(column.name, "number", mean, scale or 1.0, fill=fill))
         else:
             features.append(Feature(column.name, "number", fill=fill))
+    shown = constant if len(constant) <= MOST_NOTES else constant[:1]
+    notes += [f"column {finding} and teaches nothing" for finding in shown]
+    if len(shown) < len(constant):
+        notes.append(f"{len(constant) - 1} more columns are constant and teach nothing")
     return tuple(features), tuple(notes)
 
 
@@ -193,13 +200,13 @@ def _learn_categories(
 
 def _few_distinct(numbers: Floats, most: int) -> Floats | None:
     """The distinct numbers, or None when there are more than `most` of them."""
-    distinct = numbers[:0]
+    found = numbers[:0]
     step = block_rows(1)
     for start in range(0, len(numbers), step):
-        distinct = np.union1d(distinct, numbers[start : start + step])
-        if len(distinct) > most:
+        found = distinct(np.concatenate([found, numbers[start : start + step]]))
+        if len(found) > most:
             return None
-    return distinct
+    return found
 
 
 def _refuse_overflow(place: str, mean: float, scale: float) -> None:

@@ -23,6 +23,8 @@ TASK_METRICS = {
     Task.CLASSIFICATION: ("accuracy", "log_loss"),
 }
 ROW_METRICS = ("n_rows", "missing_fraction", "unseen_fraction", "gap")
+LABEL_METRICS = ("accuracy", "purity", "average_precision")
+CLUSTER_METRICS = ("outlier_fraction", *ROW_METRICS[:3], "max")
 CONFIDENCE = 0.95
 _CHUNK = 65_536
 
@@ -142,6 +144,25 @@ def risk_figures(ascending: Array, spectra: Iterable[Spectrum]) -> Figures:
     return figures
 
 
+def judge_rows(
+    task: Task,
+    losses: Array,
+    targets: Values,
+    predictions: Values,
+    spectra: Iterable[Spectrum],
+) -> Figures:
+    """The mean, each risk asked for, the largest loss, and the errors of the task. All (n,)."""
+    tally = Tally(task)
+    tally.add(losses, targets, predictions)
+    return tally_figures(tally, spectra)
+
+
+def tally_figures(tally: Tally, spectra: Iterable[Spectrum]) -> Figures:
+    """The same of the rows that a tally took; its losses are sorted thereby."""
+    ascending = sort_losses(tally.losses)
+    return risk_figures(ascending, spectra) | tally.figures(ascending)
+
+
 def bootstrap_intervals(
     ascending: Array, spectra: Sequence[Spectrum], seed: int = 0, report: Report = silent
 ) -> Intervals:
@@ -185,16 +206,26 @@ def is_risk(name: str) -> bool:
 
 
 def metric_name(text: str, task: Task) -> str:
-    """The spelling under which a metric is reported; a metric without a figure is refused."""
+    """The spelling under which a metric is reported; a metric without a figure is refused.
+
+    Task.AUTO: the task is not known yet, so the metrics of any will do.
+    """
     name = text.strip().lower()
-    known = [*TASK_METRICS[task], *ROW_METRICS, "max"]
+    tasks = TASK_METRICS if task is Task.AUTO else (task,)
+    known = [*(metric for each in tasks for metric in TASK_METRICS[each]), *ROW_METRICS, "max"]
+    for other, names in TASK_METRICS.items():
+        if name in names and name not in known:
+            raise UsageError(f"{name} is a metric of {other}; this model is a {task}")
+    return spell_metric(text, known)
+
+
+def spell_metric(text: str, known: Sequence[str]) -> str:
+    """A metric among the known ones or a risk; others are refused with the nearest name."""
+    name = text.strip().lower()
     if name in known:
         return name
     if is_risk(name):
         return str(parse_risk(name))
-    for other, names in TASK_METRICS.items():
-        if name in names:
-            raise UsageError(f"{name} is a metric of {other}; this model is a {task}")
     near = get_close_matches(name, [*known, *RISKS], n=1)
     hint = f"did you mean {near[0]}?" if near else f"known: {', '.join([*known, *RISKS])}"
     raise UsageError(f"unknown metric {text!r}; {hint}")

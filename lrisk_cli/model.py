@@ -1,6 +1,6 @@
 """A fitted model: it scores batches of rows, and is kept as plain JSON."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from lrisk_cli import __version__
 from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Target
 from lrisk_cli.errors import LriskError, ModelError
-from lrisk_cli.kernels import core
 from lrisk_cli.losses import Loss, make_loss
+from lrisk_cli.maps import FeatureMap, LinearMap, map_of
 from lrisk_cli.modelfile import (
     FORMAT,
     FORMAT_VERSION,
     EncodingEntry,
     FeatureEntry,
-    FeatureMapEntry,
     FitRecord,
     ModelFile,
     damaged,
     decode_file,
     encode_file,
+    read_file,
 )
 from lrisk_cli.names import Task
 from lrisk_cli.spectra import Spectrum, parse_risk
@@ -52,10 +52,11 @@ class Scored:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """f(x) = phi(x) . W on encoded rows. coefficients: W (columns of X, outputs).
+    """f(x) = v(x) . W on encoded rows. coefficients: W (values, outputs).
 
-    One output for regression and for two classes (the log-odds of the second), otherwise one for
-    each class.
+    The values v(x) are those of the feature map, then 1 for the intercept if there is one: the
+    columns themselves, or the kernel with each landmark. One output for regression and for two
+    classes (the log-odds of the second), otherwise one for each class.
     """
 
     encoding: Encoding
@@ -64,6 +65,7 @@ class Model:
     l2: float
     coefficients: Array
     fit: FitRecord
+    feature_map: FeatureMap = field(default_factory=LinearMap)
 
     @property
     def task(self) -> Task:
@@ -76,6 +78,11 @@ class Model:
         return self.encoding.target
 
     @property
+    def is_linear(self) -> bool:
+        """Whether it has a coefficient for each column."""
+        return isinstance(self.feature_map, LinearMap)
+
+    @property
     def spectrum(self) -> Spectrum:
         """The risk that was minimised."""
         return parse_risk(self.risk)
@@ -86,10 +93,8 @@ class Model:
         return make_loss(self.loss, len(self.target.classes))
 
     def margins(self, X: Array) -> Array:
-        """X W, each row by itself. X: (n, columns); (n, outputs)."""
-        Z = np.empty((len(X), self.coefficients.shape[1]))
-        core.scores(X, self.coefficients, Z)
-        return Z
+        """v(x) W, each row by itself. X: (n, columns); (n, outputs)."""
+        return self.feature_map.margins(X, self.coefficients)
 
     def predict(self, Z: Array) -> Array | Codes:
         """Numbers in units of the file, or the code of the likeliest class, from margins. (n,)."""
@@ -107,9 +112,12 @@ class Model:
             Z = np.asarray(self.predict(Z), dtype=np.float64)[:, None]
         return loss.values(Z, loss.targets(targets))
 
-    def score(self, batch: Batch) -> Scored:
-        """Predictions, and losses where the batch holds the target; each row by itself."""
-        encoded = self.encoding.encode(batch)
+    def score(self, batch: Batch, encoded: EncodedBatch | None = None) -> Scored:
+        """Predictions, and losses where the batch holds the target; each row by itself.
+
+        encoded: what the encoding makes of the batch, where that is known already.
+        """
+        encoded = self.encoding.encode(batch) if encoded is None else encoded
         Z = self.margins(encoded.X)
         targets: Any = encoded.y
         if targets is not None and self.task is Task.REGRESSION:
@@ -141,7 +149,7 @@ class OriginalUnits:
 
 
 def original_units(model: Model) -> OriginalUnits:
-    """Undo the standardisation of features and target."""
+    """Undo the standardisation of features and target of a linear model."""
     encoding = model.encoding
     scales, means = np.ones(encoding.n_columns), np.zeros(encoding.n_columns)
     at = 0
@@ -183,7 +191,7 @@ def encode_model(model: Model) -> bytes:
         target=target.name,
         classes=target.classes,
         encoding=entry,
-        feature_map=FeatureMapEntry(kernel="linear"),
+        feature_map=model.feature_map.entry(),
         coefficients=(W[:, 0] if W.shape[1] == 1 else W).tolist(),
         loss=model.loss,
         risk=model.risk,
@@ -195,13 +203,9 @@ def encode_model(model: Model) -> bytes:
 
 def load_model(path: str | Path) -> Model:
     """Read a model file; ModelError when it is not one, is damaged, or is newer than this lrisk."""
-    try:
-        data = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such model file; check the path") from None
-    except OSError as error:
-        raise ModelError(f"{path}: the model cannot be read ({error.strerror})") from None
-    file = decode_file(data, str(path))
+    file = decode_file(read_file(path), str(path))
+    if not isinstance(file, ModelFile):
+        raise ModelError(f"{path}: holds clusters, and this needs a model that predicts a target")
     try:
         return _build(file)
     except (LriskError, ValueError) as error:
@@ -220,19 +224,27 @@ def _build(file: ModelFile) -> Model:
     if (file.loss == "squared") != (kind == "number"):
         raise ValueError(f"the {file.loss} loss does not fit {file.task}")
     n_outputs = make_loss(file.loss, len(target.classes)).n_outputs
-    W = _matrix(file.coefficients, encoding.n_columns, n_outputs)
-    return Model(encoding, file.loss, file.risk, file.l2, W, file.fit)
+    feature_map = map_of(file.feature_map)
+    n_values = feature_map.width(encoding.n_columns - encoding.intercept) + encoding.intercept
+    W = _matrix(file.coefficients, n_values, n_outputs)
+    return Model(encoding, file.loss, file.risk, file.l2, W, file.fit, feature_map)
 
 
 def _check_encoding(encoding: Encoding) -> None:
-    names = [encoding.target.name, *encoding.feature_names]
-    if len(set(names)) < len(names):
+    if encoding.target.name in encoding.feature_names:
         raise ValueError("a column is named twice")
     n_classes = len(encoding.target.classes)
     if n_classes != len(set(encoding.target.classes)):
         raise ValueError("a class is named twice")
     if (encoding.target.kind == "class") != (n_classes >= 2):
         raise ValueError(f"{n_classes} classes do not fit the task")
+    check_features(encoding)
+
+
+def check_features(encoding: Encoding) -> None:
+    """ValueError where what a file says of its features cannot be."""
+    if len(set(encoding.feature_names)) < len(encoding.features):
+        raise ValueError("a column is named twice")
     for feature in encoding.features:
         if len(set(feature.categories)) < len(feature.categories):
             raise ValueError(f"feature '{feature.name}' names a category twice")
@@ -245,7 +257,7 @@ def _check_encoding(encoding: Encoding) -> None:
 
 
 def _matrix(rows: list[float | list[float]], n_columns: int, n_outputs: int) -> Array:
-    """The coefficients as an array of the shape that the encoding asks for."""
+    """The coefficients as an array of the shape that encoding and feature map ask for."""
     width = None if n_outputs == 1 else n_outputs
     widths = {len(row) if isinstance(row, list) else None for row in rows}
     if len(rows) != n_columns or widths != {width}:

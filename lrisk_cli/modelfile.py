@@ -1,7 +1,9 @@
 """The JSON of model files: its types, its schema, and the reading and writing of it."""
 
+from collections.abc import Iterator
 from inspect import cleandoc
 from math import isfinite
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -17,6 +19,7 @@ FORMAT_VERSION: Literal[1] = 1
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0.0)]
 NotNegative = Annotated[float, Meta(ge=0.0)]
+Rows = Annotated[list[list[float]], Meta(min_length=1)]
 
 
 class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,17 +77,52 @@ class EncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     unseen: Unseen
 
 
-class FeatureMapEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is linear in the coefficients: the encoded columns themselves."""
+class _MapEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kernel"):
+    """What is linear in the coefficients; `kernel` tells which kind it is."""
 
-    kernel: Literal["linear"]
+
+class LinearEntry(_MapEntry, frozen=True, kw_only=True, tag="linear"):
+    """The encoded columns themselves."""
+
+
+class GaussianEntry(_MapEntry, frozen=True, kw_only=True, tag="rbf"):
+    """exp(-gamma ||x - z||^2) for each landmark z, a row as encoded.
+
+    explained: share of the kernel's trace over the training rows that the landmarks span.
+    """
+
+    gamma: Positive
+    explained: NotNegative
+    landmarks: Rows
+
+
+class PolynomialEntry(_MapEntry, frozen=True, kw_only=True, tag="poly"):
+    """(gamma x.z + coef0)^degree for each landmark z, a row as encoded."""
+
+    gamma: Positive
+    coef0: NotNegative
+    degree: Annotated[int, Meta(ge=1)]
+    explained: NotNegative
+    landmarks: Rows
+
+
+class FourierEntry(_MapEntry, frozen=True, kw_only=True, tag="fourier"):
+    """sqrt(2/m) cos(omega.x + phase) for each of the m frequencies omega and its phase."""
+
+    gamma: Positive
+    frequencies: Rows
+    phases: list[float]
+
+
+FeatureMapEntry = LinearEntry | GaussianEntry | PolynomialEntry | FourierEntry
 
 
 class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model written by lrisk.
 
-    coefficients: for each encoded column a number, or a list of one number for each class where
-    there are more than two; with two classes the margin is the log-odds of the second.
+    coefficients: for each encoded column (landmark, frequency), and last for the intercept if any,
+    a number, or a list of one number for each class where there are more than two; with two
+    classes the margin is the log-odds of the second.
     """
 
     format: Literal["lrisk-model"]
@@ -103,55 +141,177 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fit: FitRecord
 
 
+class StartRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one start of a clustering ended. reseeded: clusters that lost all their weight."""
+
+    objective: float
+    iterations: Count
+    status: str
+    reseeded: Count
+
+
+class CurvePoint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One number of clusters that was tried; criterion: null for one cluster."""
+
+    k: Annotated[int, Meta(ge=1)]
+    objective: float
+    criterion: float | None
+
+
+class ClusterRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the centres were found. curve: the numbers of clusters tried, if more than one."""
+
+    solver: str
+    status: str
+    iterations: Count
+    objective: float
+    objective_scale: Literal["file", "standardised"]
+    seed: int
+    starts: Annotated[tuple[StartRecord, ...], Meta(min_length=1)]
+    curve: tuple[CurvePoint, ...]
+    rows_read: Count
+    rows_used: Count
+    rows_dropped: Count
+    drop_reasons: dict[str, Count]
+    fingerprint: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as it stands in the file."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
+
+
+class ClusterEncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How rows become numbers: the columns of the features in order."""
+
+    features: Annotated[tuple[FeatureEntry, ...], Meta(min_length=1)]
+    missing: Missing
+    unseen: Unseen
+
+
+class ClusterEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A cluster: its rows, the weight that the risk gives them, and its centre.
+
+    centre: one number for each of the columns, in units of the file; shares for categories.
+    """
+
+    rows: Count
+    weight: NotNegative
+    centre: list[float]
+
+
+class ClustersFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Clusters found by lrisk. A row belongs to the nearest centre on the encoded columns.
+
+    outlier_distance: rows farther than this from their centre are outliers; null for none.
+    """
+
+    format: Literal["lrisk-model"]
+    format_version: Literal[1]
+    lrisk_version: str
+    kind: Literal["clusters"]
+    risk: str
+    columns: tuple[str, ...]
+    encoding: ClusterEncodingEntry
+    clusters: Annotated[tuple[ClusterEntry, ...], Meta(min_length=1)]
+    outlier_distance: NotNegative | None
+    fit: ClusterRecord
+
+
 class _Header(Struct):
-    """The two keys that say whether the rest can be read."""
+    """The keys that say whether and how the rest can be read."""
 
     format: str
     format_version: int
+    kind: str = "linear"
+
+
+_FILES: dict[str, type[ModelFile] | type[ClustersFile]] = {
+    "linear": ModelFile,
+    "clusters": ClustersFile,
+}
 
 
 def model_schema() -> dict[str, Any]:
-    """The JSON Schema of model files."""
-    schema = msgspec.json.schema(ModelFile)
-    for definition in schema["$defs"].values():
+    """The JSON Schema of model files, which are of one kind or another."""
+    kinds, definitions = msgspec.json.schema_components(
+        _FILES.values(), ref_template="#/$defs/{name}"
+    )
+    for definition in definitions.values():
         if "description" in definition:
             definition["description"] = cleandoc(definition["description"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"lrisk model, format version {FORMAT_VERSION}",
-        **schema,
+        "anyOf": list(kinds),
+        "$defs": definitions,
     }
 
 
-def encode_file(file: ModelFile) -> bytes:
+def encode_file(file: ModelFile | ClustersFile) -> bytes:
     """Indented JSON; every float reads back as the same float."""
-    figures = [x for x in structs.astuple(file.fit) if isinstance(x, float)]
-    flat = [x for row in file.coefficients for x in (row if isinstance(row, list) else [row])]
-    if not all(isfinite(x) for x in [*figures, *flat, file.l2]):
+    if not all(isfinite(x) for x in _floats(msgspec.to_builtins(file))):
         raise ValueError("a model with numbers that are not finite cannot be kept")
     return msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n"
 
 
-def decode_file(data: bytes, label: str) -> ModelFile:
+def _floats(part: Any) -> Iterator[float]:
+    """All floats of a document."""
+    if isinstance(part, float):
+        yield part
+    elif isinstance(part, dict | list | tuple):
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from _floats(inner)
+
+
+def read_file(path: str | Path) -> bytes:
+    """The bytes of a model file; ModelError when it cannot be read."""
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such model file; check the path") from None
+    except OSError as error:
+        raise ModelError(f"{path}: the model cannot be read ({error.strerror})") from None
+
+
+def model_kind(path: str | Path) -> str:
+    """What a model file says it holds, "linear" or "clusters"; nothing where it is no model."""
+    try:
+        return _header(read_file(path), str(path)).kind
+    except ModelError:
+        # Loading it will tell.
+        return ""
+
+
+def decode_file(data: bytes, label: str) -> ModelFile | ClustersFile:
     """The file that was encoded; `label` names it in messages.
 
     ModelError when it is not a model, has wrong types, or is newer than this lrisk.
     """
+    kind = _header(data, label).kind
+    try:
+        if kind not in _FILES:
+            raise msgspec.ValidationError(f"unknown kind {kind!r}")
+        return msgspec.json.decode(data, type=_FILES[kind])
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise damaged(label, error) from None
+
+
+def _header(data: bytes, label: str) -> _Header:
     try:
         header = msgspec.json.decode(data, type=_Header)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         header = _Header(format="", format_version=0)
     if header.format != FORMAT:
-        raise ModelError(f"{label}: not a model file; models are written by lrisk fit -o")
+        raise ModelError(
+            f"{label}: not a model file; models are written by lrisk fit -o and lrisk cluster -o"
+        )
     if header.format_version > FORMAT_VERSION:
         raise ModelError(
             f"{label}: format version {header.format_version} is newer than this lrisk "
             f"({__version__}) reads; upgrade lrisk"
         )
-    try:
-        return msgspec.json.decode(data, type=ModelFile)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise damaged(label, error) from None
+    return header
 
 
 def damaged(label: str, finding: object) -> ModelError:

@@ -12,10 +12,30 @@ RISKS: dict[str, str] = {
 }
 RISK_ALIASES = {"cvar": "superquantile"}
 DEFAULT_RISK = "superquantile:0.9"
+DEFAULT_CLUSTER_RISK = "subquantile:0.75"
 EVALUATED_RISKS = (
     "mean", "superquantile:0.5", "superquantile:0.9", "superquantile:0.99",
     "extremile:2", "esrm:1",
 )  # fmt: skip
+
+RIVALS: dict[str, str] = {
+    "erm": "the mean of the losses: ridge or logistic regression",
+    "term": "T, not 0 (-2): tilted losses; below 0 large losses count less, above 0 more",
+    "sever": "ROUNDS >= 1 (4, for classes 2): drops rows whose gradients stand out together",
+    "ransac": "TRIALS >= 1 (100): the fit to few rows that most rows agree with",
+    "svm": "linear support vectors on the same features",
+    "huber": "EPSILON > 1 (1.35): errors count linearly beyond EPSILON times their scale",
+    "crr": "hard thresholding: the largest residuals are taken for corruptions of the target",
+    "stir": "ETA > 1 (2): weights 1/|residual|, truncated less and less",
+    "trimmed-ml": "FACTOR > 0 (1): refits to all rows but the least likely FACTOR * fraction",
+}
+CORRUPTIONS: dict[str, str] = {
+    "label": "numbers: drawn from N(5, 5^2), standardised; classes: as flip",
+    "feature": "features times 100",
+    "label+feature": "features times 100 and numbers times 10000, or classes flipped",
+    "flip": "classes: another one",
+}
+REPORTED_QUANTILES = "0.5,0.75,0.9,0.95,0.99,1"
 
 
 class Task(StrEnum):
@@ -46,6 +66,13 @@ class SolverName(StrEnum):
     SUBGRADIENT = "subgradient"
 
 
+class ClusterSolver(StrEnum):
+    """Methods that place the centres of clusters."""
+
+    LLOYD = "lloyd"
+    SGD = "sgd"
+
+
 class SmoothingName(StrEnum):
     """How the sort is smoothed, if at all."""
 
@@ -59,6 +86,28 @@ class Sampling(StrEnum):
 
     UNIFORM = "uniform"
     WEIGHTS = "weights"
+
+
+class KernelName(StrEnum):
+    """What predictions are linear in: the columns, or a kernel of the rows."""
+
+    LINEAR = "linear"
+    POLY = "poly"
+    RBF = "rbf"
+
+
+class FeatureMapName(StrEnum):
+    """How a kernel is brought to a number of features."""
+
+    NYSTROEM = "nystroem"
+    FOURIER = "fourier"
+
+
+class GammaRule(StrEnum):
+    """How gamma follows from the rows."""
+
+    SCALE = "scale"
+    MEDIAN = "median"
 
 
 class Standardize(StrEnum):

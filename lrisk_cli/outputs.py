@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from lrisk_cli.arrays import arrow_of, arrow_texts, true_flags
 from lrisk_cli.errors import UsageError
@@ -30,10 +29,8 @@ def check_output(path: str | os.PathLike[str], *, force: bool, table: bool = Fal
     """
     target = Path(path)
     folder = target.parent
-    if table and target.suffix.lower() not in TABLE_SUFFIXES:
-        raise UsageError(
-            f"{path}: unknown kind of table '{target.suffix}'; use {', '.join(TABLE_SUFFIXES)}"
-        )
+    if table:
+        check_suffix(path)
     if target.is_dir():
         raise UsageError(f"{path}: is a folder; name a file in it")
     if target.is_file() and not force:
@@ -42,6 +39,15 @@ def check_output(path: str | os.PathLike[str], *, force: bool, table: bool = Fal
         raise UsageError(f"{path}: the folder {folder} does not exist; create it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"{path}: the folder {folder} is not writable; choose another")
+
+
+def check_suffix(path: str | os.PathLike[str]) -> None:
+    """UsageError if write_table knows no format of this suffix."""
+    suffix = Path(path).suffix
+    if suffix.lower() not in TABLE_SUFFIXES:
+        raise UsageError(
+            f"{path}: unknown kind of table '{suffix}'; use {', '.join(TABLE_SUFFIXES)}"
+        )
 
 
 def check_apart(
@@ -75,6 +81,8 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> 
     table = _as_table(columns)
     delimiter = TABLE_DELIMITERS.get(target.suffix.lower())
     if delimiter is None:
+        import pyarrow.parquet as pq  # takes a while to load
+
         _replace(target, lambda temporary: pq.write_table(table, temporary))
     else:
         _replace(target, lambda temporary: _write_pieces(temporary, _text_of(table, delimiter)))

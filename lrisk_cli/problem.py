@@ -43,7 +43,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Minimise the spectral risk of the losses of X W against y, plus mu/2 ||W||^2."""
+    """Minimise the spectral risk of the losses of X W against y, plus mu/2 ||W||^2.
+
+    outer: X X' where it is known already, (n, n); then weighted fits of few rows cost less.
+    """
 
     X: Array
     y: Targets
@@ -52,6 +55,7 @@ class Problem:
     sigma: Array
     mu: float
     smoothing: Smoothing | None
+    outer: Array | None = None
 
     @property
     def n_rows(self) -> int:
@@ -156,6 +160,14 @@ class Problem:
             total += rows.T @ rows
         return total
 
+    def row_products(self, rows: NDArray[np.intp]) -> Array:
+        """X_S X_S' for the rows S. (s, s)."""
+        if self.outer is not None:
+            return self.outer[np.ix_(rows, rows)]
+        some = self.X[rows]
+        products: Array = some @ some.T
+        return products
+
     def hessian(self, Z: Array, lam: Array) -> Array:
         """Second derivative of the lam-weighted problem, W read row by row. (d k, d k)."""
         d, k = self.shape
@@ -194,9 +206,10 @@ def make_problem(
     spectrum: Spectrum,
     mu: float,
     smoothing: Smoothing | None = None,
+    outer: Array | None = None,
 ) -> Problem:
     """State the problem on rows X (n, d) with targets y (numbers, or class codes)."""
     sigma = spectrum.weights(len(X))
     if sigma[0] == sigma[-1]:
         smoothing = None
-    return Problem(X, loss.targets(y), loss, spectrum, sigma, mu, smoothing)
+    return Problem(X, loss.targets(y), loss, spectrum, sigma, mu, smoothing, outer)

@@ -34,6 +34,13 @@ class Smoothing:
         positive = lam[lam > 0.0]
         return self.nu * float(np.sum(positive * np.log(n * positive)))
 
+    def steepness(self, sigma: Array) -> float:
+        """At least what nu Omega changes by for each unit of weight that is moved in P(sigma)."""
+        n, largest = len(sigma), float(sigma[-1])
+        if self.name is SmoothingName.L2:
+            return 2.0 * self.nu * largest
+        return self.nu * (2.0 + float(np.log(n * largest)))
+
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
@@ -54,7 +61,7 @@ class Weigher:
 
     It remembers the last order, because losses that change little are quick to sort again. What
     it answers does not depend on what it remembers, apart from `rank_changes`. The superquantile
-    needs no order, so none is made unless its changes are asked for.
+    and the subquantile need no order, so none is made unless its changes are asked for.
     """
 
     def __init__(
@@ -67,29 +74,36 @@ class Weigher:
     ) -> None:
         n_rows = len(sigma)
         self.spectrum = spectrum
-        self.sigma = sigma
         self.smoothing = smoothing
         self._has_tail = spectrum.cap(n_rows) is not None
+        self._has_head = spectrum.name == "subquantile" and smoothing is None
         by_entropy = smoothing is not None and smoothing.name is SmoothingName.ENTROPY
-        self._sorts = track_ranks or by_entropy or not self._has_tail
+        flat = bool(sigma[0] == sigma[-1])
+        by_threshold = (self._has_tail and not by_entropy) or self._has_head
+        self._sorts = not flat and (track_ranks or not by_threshold)
         self._n = n_rows
         # The rows that sigma gives nothing.
-        self._n_light = int(np.searchsorted(sigma, 0.0, side="right"))
-        self._order = np.arange(n_rows, dtype=np.int32)
+        self._n_light = n_rows - int(np.count_nonzero(sigma))
+        # By a threshold only the ends of sigma are read; the rest would take memory.
+        self._sigma = sigma if self._sorts or flat else sigma[[0, -1]]
+        n_sorted = n_rows if self._sorts else 0
+        self._order = np.arange(n_sorted, dtype=np.int32)
         self._sorted = False
-        self._work = (np.empty(n_rows, dtype=np.uint64), np.empty(n_rows, dtype=np.uint64))
+        self._work = (np.empty(n_sorted, dtype=np.uint64), np.empty(n_sorted, dtype=np.uint64))
 
     def weigh(self, losses: Array) -> Weighed:
         """Risk and row weights; equal losses get equal weights."""
-        if self.sigma[0] == self.sigma[-1]:
-            value = core.compensated_dot(self.sigma, losses)
-            return Weighed(value, value, self.sigma, None)
+        if self._sigma[0] == self._sigma[-1]:
+            value = core.compensated_dot(self._sigma, losses)
+            return Weighed(value, value, self._sigma, None)
         changes = self._sort(losses) if self._sorts else None
         if self._has_tail:
             lam = self._tail_weights(losses)
+        elif self._has_head:
+            lam = self._head_weights(losses)
         else:
             lam = np.empty(self._n)
-            core.sorted_weights(losses, self._order, self.sigma, lam)
+            core.sorted_weights(losses, self._order, self._sigma, lam)
         value = core.compensated_dot(lam, losses)
         if self.smoothing is None:
             return Weighed(value, value, lam, changes)
@@ -108,7 +122,16 @@ class Weigher:
         """The superquantile's weights: all for the losses above a threshold, the rest on it."""
         threshold = np.partition(losses, self._n_light)[self._n_light]
         lam = np.empty(self._n)
-        core.tail_weights(losses, threshold, self.sigma[-1], lam)
+        core.tail_weights(losses, threshold, self._sigma[-1], lam)
+        return lam
+
+    def _head_weights(self, losses: Array) -> Array:
+        """The subquantile's weights: those of a superquantile, of the losses upside down."""
+        lam, last = losses.copy(), self._n - self._n_light - 1
+        lam.partition(last)
+        threshold = lam[last]
+        np.negative(losses, out=lam)
+        core.tail_weights(lam, -threshold, self._sigma[0], lam)
         return lam
 
     def _smooth(self, losses: Array, smoothing: Smoothing, lam: Array) -> None:
@@ -122,9 +145,9 @@ class Weigher:
         ascending, weights = losses[self._order], np.empty(self._n)
         starts = np.empty(self._n, dtype=np.int32)
         if smoothing.name is SmoothingName.L2:
-            core.pav_l2(ascending, self.sigma, smoothing.nu, weights, starts)
+            core.pav_l2(ascending, self._sigma, smoothing.nu, weights, starts)
         else:
-            core.pav_entropy(ascending, self.sigma, smoothing.nu, weights, starts, scratch)
+            core.pav_entropy(ascending, self._sigma, smoothing.nu, weights, starts, scratch)
         lam[self._order] = weights
 
 

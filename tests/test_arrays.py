@@ -9,7 +9,15 @@ import pyarrow as pa
 import pytest
 
 from lrisk_cli import arrays
-from lrisk_cli.arrays import Buffer, arrow_of, arrow_texts, null_flags, numpy_of, true_flags
+from lrisk_cli.arrays import (
+    Buffer,
+    arrow_of,
+    arrow_texts,
+    distinct,
+    null_flags,
+    numpy_of,
+    true_flags,
+)
 
 
 def test_a_slice_of_an_arrow_column_is_seen_from_its_own_start():
@@ -28,6 +36,13 @@ def test_numpy_numbers_become_arrow_with_nan_as_null():
     assert arrow_of(np.arange(6, dtype=np.int32)[::2]).to_pylist() == [0, 2, 4]
     assert arrow_texts(["é", "", "b"]).to_pylist() == ["é", "", "b"]
     assert arrow_texts([]).to_pylist() == []
+
+
+@pytest.mark.parametrize(
+    "values", [[], [3.0], [2.0, -1.0, 2.0, 5.0, -1.0], [0.0, -0.0], np.array([4, 4, 1], np.int32)]
+)
+def test_distinct_values_are_those_of_numpy(values):
+    np.testing.assert_array_equal(distinct(np.asarray(values)), np.unique(values))
 
 
 @pytest.mark.parametrize("can_remap", [True, False])

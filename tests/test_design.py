@@ -19,7 +19,7 @@ from lrisk_cli import csvfiles
 from lrisk_cli.design import Design, DesignOptions, build_design
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import Missing, Standardize, Task, Unseen
-from lrisk_cli.tables import open_table
+from lrisk_cli.tables import Table, open_table
 
 COLORS = ["red", "blue", "green", "blue", "red", "blue"]
 ROWS = pa.table(
@@ -377,7 +377,7 @@ def test_diabetes_keeps_the_text_none_and_flights_their_hours(real_data):
 MEASURE = """
 import sys
 from lrisk_cli.design import DesignOptions, build_design
-from lrisk_cli.tables import open_table
+from lrisk_cli.tables import Table, open_table
 def kilobytes(field):
     lines = open('/proc/self/status').read().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field))
@@ -399,3 +399,53 @@ def test_a_design_is_held_in_memory_once(tmp_path, name):
     )
     peak, matrix = map(int, done.stdout.split())
     assert peak <= 1.5 * matrix + 100 * n_rows
+
+
+# Without a target
+
+
+def table_of(folder: Path, text: str) -> Table:
+    (folder / "t.csv").write_text(text)
+    return open_table([str(folder / "t.csv")])
+
+
+def test_a_design_without_a_target_has_features_only(tmp_path):
+    table = table_of(tmp_path, "a,b,c\n1,x,7\n3,y,8\n5,x,9\n")
+    options = DesignOptions(None, id_column="c", intercept=False)
+    design, _ = build_design(table, options)
+    deviation = np.sqrt(8 / 3)
+    np.testing.assert_allclose(design.X[:, 0], [-2 / deviation, 0, 2 / deviation])
+    np.testing.assert_array_equal(design.X[:, 1:], [[1, 0], [0, 1], [1, 0]])
+    assert len(design.y) == len(design.targets) == 0
+    assert design.encoding.goal is None
+    assert design.encoding.column_names == ("a", "b=x", "b=y")
+    assert design.encoding.dtypes == {"a": "number", "b": "string"}
+    with pytest.raises(TypeError, match="no target"):
+        _ = design.encoding.target
+
+
+def test_rows_without_a_target_are_dropped_for_their_features_only(tmp_path):
+    table = table_of(tmp_path, "a,b\n1,2\n,3\n5,4\n")
+    design, _ = build_design(table, DesignOptions(None, missing=Missing.DROP))
+    assert (design.counts.used, design.counts.dropped) == (2, {"missing a": 1})
+    encoded = design.encoding.encode(next(table.batches(["a", "b"])))
+    assert encoded.y is None
+    np.testing.assert_array_equal(encoded.X, design.X)
+
+
+def test_a_column_set_aside_is_no_feature(tmp_path):
+    table = table_of(tmp_path, "a,b\n1,2\n2,3\n")
+    design, _ = build_design(table, DesignOptions(None, aside=("--label", "b"), intercept=False))
+    assert design.encoding.column_names == ("a",)
+    with pytest.raises(UsageError, match="'b' is the --label column"):
+        build_design(table, DesignOptions(None, features=("b",), aside=("--label", "b")))
+
+
+def test_many_constant_columns_are_told_in_two_lines(tmp_path):
+    names = [f"c{j}" for j in range(20)]
+    table = table_of(tmp_path, ",".join(["a", *names]) + "\n1" + ",0" * 20 + "\n2" + ",0" * 20)
+    design, _ = build_design(table, DesignOptions(None))
+    assert design.notes == (
+        "column 'c0' is constant (0) and teaches nothing",
+        "19 more columns are constant and teach nothing",
+    )

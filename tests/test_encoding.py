@@ -102,7 +102,7 @@ def test_a_missing_target_is_refused_or_its_row_dropped():
 
 
 def test_an_unseen_class_is_refused_or_its_row_dropped():
-    encoding = replace(ENCODING, target=LETTERS)
+    encoding = replace(ENCODING, goal=LETTERS)
     batch = batch_of(grade=texts("c", "d", "a"))
     with pytest.raises(DataError, match="column 'grade', row 11: 'd' was not seen by the fit"):
         encoding.encode(batch)
@@ -113,7 +113,7 @@ def test_an_unseen_class_is_refused_or_its_row_dropped():
 
 
 def test_a_row_is_dropped_for_one_reason_only():
-    encoding = replace(ENCODING, target=LETTERS, missing=Missing.DROP, unseen=Unseen.OTHER)
+    encoding = replace(ENCODING, goal=LETTERS, missing=Missing.DROP, unseen=Unseen.OTHER)
     encoded = encoding.encode(batch_of(grade=texts("d", None, "a"), size=np.array([NAN, NAN, 3.0])))
     assert encoded.dropped == {"missing grade": 1, "missing size": 1}
     assert encoded.kept.tolist() == [2]
@@ -136,13 +136,13 @@ def test_text_where_the_fit_had_numbers_is_refused():
 
 def test_a_table_is_read_with_the_kinds_that_the_fit_saw(tmp_path):
     target = Target("grade", "class", classes=("1", "2"))
-    encoding = replace(ENCODING, target=target, unseen=Unseen.OTHER)
+    encoding = replace(ENCODING, goal=target, unseen=Unseen.OTHER)
     assert encoding.dtypes == {
         "size": "number", "color": "string", "brand": "string", "age": "number", "grade": "number",
     }  # fmt: skip
-    assert replace(ENCODING, target=LETTERS).dtypes["grade"] == "string"
+    assert replace(ENCODING, goal=LETTERS).dtypes["grade"] == "string"
     padded = Target("grade", "class", classes=("01", "02"))
-    assert replace(ENCODING, target=padded).dtypes["grade"] == "string"
+    assert replace(ENCODING, goal=padded).dtypes["grade"] == "string"
     path = tmp_path / "new.csv"
     path.write_text("grade,color,brand,age,size\n1,7,008,,x\n2,8,9,50,3\n3,8,9,50,3\n")
     table = open_table([str(path)], expected=encoding.dtypes)

@@ -176,7 +176,14 @@ def modules_loaded_by(*arguments: str) -> set[str]:
 def test_help_and_version_load_no_numpy(arguments):
     loaded = modules_loaded_by(*arguments)
     assert "lrisk_cli" in loaded
-    assert not loaded & {"numpy", "scipy", "pyarrow"}
+    assert not loaded & {"numpy", "scipy", "pyarrow", "matplotlib", "jinja2"}
+
+
+def test_a_plain_fit_loads_nothing_that_takes_long():
+    table = str(ROOT / "sample_data/simulated.csv")
+    loaded = modules_loaded_by("fit", table, "--target", "y", "--quiet")
+    assert "numpy" in loaded
+    assert not loaded & {"scipy", "pandas", "rich", "matplotlib"}
 
 
 def documentation() -> dict[str, str]:

@@ -158,3 +158,16 @@ def test_rank_changes_count_rows_that_moved() -> None:
     weigher = Weigher(spectrum, spectrum.weights(4))
     assert weigher.weigh(np.array([1.0, 2.0, 3.0, 4.0])).rank_changes is None
     assert weigher.weigh(np.array([1.0, 3.0, 2.0, 4.0])).rank_changes == 2
+
+
+@pytest.mark.parametrize("level", [0.01, 0.33, 0.5, 0.75, 0.999, 1.0])
+@given(losses=LOSSES | TIED)
+def test_the_subquantile_weighs_by_a_threshold_as_by_a_sort(
+    level: float, losses: np.ndarray
+) -> None:
+    spectrum = Spectrum("subquantile", level)
+    sigma = spectrum.weights(len(losses))
+    expected = np.empty(len(losses))
+    core.sorted_weights(losses, np.argsort(losses).astype(np.int32), sigma, expected)
+    lam = Weigher(spectrum, sigma).weigh(losses).lam
+    np.testing.assert_allclose(lam, expected, rtol=1e-12, atol=1e-15)

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from lrisk_cli.certificate import lower_bound, weighted_minimiser
 from lrisk_cli.losses import make_loss
+from lrisk_cli.names import SmoothingName
 from lrisk_cli.problem import Problem, make_problem
+from lrisk_cli.risk import Smoothing
 from lrisk_cli.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
 from lrisk_cli.solvers.outcome import Limits
 from lrisk_cli.solvers.select import SolverOptions, solve
@@ -139,13 +141,33 @@ def test_errors_are_a_few_roundings_and_less_in_extended_precision(
         assert abs(wide.value - double.value) <= double.value_error
 
 
+def exact_risk(problem: Problem, losses: Sequence[Decimal]) -> Decimal:
+    """Sorted losses times sigma; smoothed, of two rows, whose weights are (a, total - a)."""
+    sigma = exactly(problem.sigma)
+    if problem.smoothing is None:
+        return dot(sigma, sorted(losses))
+    nu, total = Decimal(problem.smoothing.nu), sum(sigma)
+    difference = (losses[0] - losses[1]) / nu
+    if problem.smoothing.name is SmoothingName.L2:
+        a = (total + difference) / 2
+    else:
+        a = total / (1 + (-difference).exp())
+    a = min(max(a, sigma[0]), sigma[1])
+    lam = [a, total - a]
+    if problem.smoothing.name is SmoothingName.L2:
+        omega = sum((w - Decimal("0.5")) ** 2 for w in lam) / 2
+    else:
+        omega = sum(w * (2 * w).ln() for w in lam if w)
+    return dot(lam, losses) - nu * omega
+
+
 def exact_optimum(problem: Problem, nearby: float) -> Decimal:
     """min F of a problem with one unknown, to about forty digits, by ternary search."""
-    sigma, x = exactly(problem.sigma), exactly(problem.X)
+    x = exactly(problem.X)
 
     def objective(w: Decimal) -> Decimal:
-        losses = sorted(exact_loss(problem, [w * x[i]], i) for i in range(len(x)))
-        return dot(sigma, losses) + Decimal(problem.mu) / 2 * w**2
+        losses = [exact_loss(problem, [w * x[i]], i) for i in range(len(x))]
+        return exact_risk(problem, losses) + Decimal(problem.mu) / 2 * w**2
 
     width = Decimal("1e-3") * (1 + abs(Decimal(nearby)))
     low, high = Decimal(nearby) - width, Decimal(nearby) + width
@@ -173,6 +195,25 @@ def test_no_bound_exceeds_the_optimum_by_a_single_digit(
     bound = Decimal(found.certificate.lower_bound)
     assert bound <= optimum
     assert optimum - bound <= Decimal("1e-12") * optimum
+
+
+@pytest.mark.parametrize("name", [SmoothingName.L2, SmoothingName.ENTROPY])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@given(seed=st.integers(0, 10**6), nu=st.sampled_from([1e-2, 1.0, 100.0]))
+@settings(max_examples=6, deadline=None)
+def test_no_smoothed_bound_exceeds_the_smoothed_optimum(
+    name: SmoothingName, loss: str, seed: int, nu: float
+) -> None:
+    x, y = np.random.default_rng(seed).standard_normal((2, 2))
+    y = y if loss == "squared" else np.array([0.0, 1.0])
+    risk, smoothing = parse_risk("extremile:3"), Smoothing(name, nu)
+    problem = make_problem(x[:, None].copy(), y, make_loss(loss, 2), risk, 0.1, smoothing)
+    found = solve(problem, SolverOptions(), Limits(tol=1e-13, max_passes=3000))
+    assert found.smoothed is not None
+    optimum = exact_optimum(problem, found.W.item())
+    bound = Decimal(found.smoothed.lower_bound)
+    assert bound <= optimum
+    assert optimum - bound <= Decimal("1e-9") * max(optimum, Decimal(nu))
 
 
 @given(seed=st.integers(0, 10**6))

@@ -35,7 +35,9 @@ def least_squares(X, y):
     return np.linalg.lstsq(A, y, rcond=None)[0]
 
 
-@pytest.mark.parametrize("name", ["simulated.csv", "contaminated.csv"])
+@pytest.mark.parametrize(
+    "name", ["simulated.csv", "contaminated.csv", "clouds.csv", "clouds_test.csv"]
+)
 def test_simulated_tables_are_remade_byte_by_byte(remade, name):
     assert (remade / name).read_bytes() == (SAMPLES / name).read_bytes()
 
@@ -95,3 +97,20 @@ def test_contamination_is_marked_and_separates_from_the_honest_rows():
     w = least_squares(X, y)
     residuals = np.abs(y - X @ w[:-1] - w[-1])
     assert residuals[planted].min() < np.median(residuals[~planted])
+
+
+def test_clouds_lie_where_the_paper_puts_them():
+    for name, n_outliers in (("clouds.csv", 100), ("clouds_test.csv", 0)):
+        header, cells = read(name)
+        assert header == ["id", "x", "y", "cloud"]
+        assert len(set(cells[:, 0])) == len(cells) == 300 + n_outliers
+        places = {"left": (-3, 0, 0.1), "middle": (0, 1, 0.1), "right": (3, 0, 0.1)}
+        for cloud, (x, y, variance) in (places | {"outlier": (-1, -5, 5.0)}).items():
+            points = cells[cells[:, 3] == cloud, 1:3].astype(float)
+            if cloud == "outlier" and n_outliers == 0:
+                assert len(points) == 0
+                continue
+            assert len(points) == 100
+            # Four standard errors of a mean and of a variance of 100 draws.
+            np.testing.assert_allclose(points.mean(axis=0), (x, y), atol=0.4 * variance**0.5)
+            np.testing.assert_allclose(points.var(axis=0), variance, rtol=4 * (2 / 100) ** 0.5)

@@ -84,10 +84,41 @@ def test_the_mean_of_logistic_losses_is_logistic_regression(n_classes: int) -> N
     np.testing.assert_allclose(found.W.T, model.coef_, rtol=1e-4, atol=1e-5)
 
 
+def test_the_mean_of_many_unknowns_is_proved_however_long_it_takes() -> None:
+    """Columns of scales from 1 to 1e-3, and hardly a penalty: L-BFGS needs several runs."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 50)) * np.logspace(0, -3, 50)
+    y = np.argmax(3.0 * X @ rng.standard_normal((50, 3)) + rng.gumbel(size=(300, 3)), axis=1)
+    problem = make_problem(X, y, make_loss("logistic", 3), parse_risk("mean"), 1e-8)
+    found = solve(problem, SolverOptions(), Limits(tol=1e-8, max_passes=20_000))
+    assert found.converged, found.status
+    stopped = solve(problem, SolverOptions(), Limits(tol=1e-8, max_passes=100))
+    assert not stopped.converged
+    assert "after 100 passes" in stopped.status
+
+
+@pytest.mark.parametrize("n_columns", [4, 100])
+def test_the_mean_is_proved_where_hardly_anything_can_be_gained(n_columns: int) -> None:
+    rng = np.random.default_rng(1)
+    X, y = 1e-3 * rng.standard_normal((90, n_columns)), np.arange(90) % 3
+    problem = make_problem(X, y, make_loss("logistic", 3), parse_risk("mean"), 1.0)
+    found = solve(problem, SolverOptions(), Limits(tol=1e-6))
+    assert found.converged, found.status
+    assert np.abs(found.W).max() > 0.0
+
+
 def test_more_columns_than_rows() -> None:
     problem = small_problem("squared", "extremile:2", n_rows=12, n_columns=30, mu=0.1)
     found = solve(problem, SolverOptions(LSVRG), Limits(tol=1e-6, max_passes=20_000))
     assert found.converged
+
+
+def test_an_unfinished_smoothed_fit_tells_both_gaps() -> None:
+    problem = small_problem(smoothing=Smoothing(SmoothingName.L2, 60.0))
+    found = solve(problem, SolverOptions(LSVRG), Limits(tol=1e-12, max_passes=20))
+    assert found.smoothed is not None
+    for gap in (found.smoothed.gap, found.certificate.gap):
+        assert f"{gap:.1e}" in found.status
 
 
 @pytest.mark.parametrize("name", [SmoothingName.L2, SmoothingName.ENTROPY])

@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lrisk_cli.commands import options
-from lrisk_cli.errors import ExitCode
+from lrisk_cli.commands import cluster_options, options
+from lrisk_cli.commands.cluster_scoring import Questions, evaluate_clusters
+from lrisk_cli.errors import ExitCode, UsageError
 from lrisk_cli.names import EVALUATED_RISKS
 from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:
     from lrisk_cli.commands.scoring import RowKeeper, RowTally, ScoredTable
-    from lrisk_cli.gates import Gate
+    from lrisk_cli.gates import Gate, Verdict
     from lrisk_cli.metrics import Figures, Intervals
     from lrisk_cli.model import Model
     from lrisk_cli.spectra import Spectrum
@@ -32,7 +33,8 @@ Gates = Annotated[
         "--fail-on",
         metavar="CONDITION",
         help="Exit with 1 if this holds, for example 'superquantile:0.9>1.5'; repeatable. Any "
-        "risk, rmse, mae, r2, accuracy, log_loss, n_rows, missing_fraction, unseen_fraction, gap.",
+        "risk, rmse, mae, r2, accuracy, log_loss, n_rows, missing_fraction, unseen_fraction, gap; "
+        "of clusters, any risk, outlier_fraction, and with --label accuracy and purity.",
     ),
 ]
 LossesFile = Annotated[
@@ -40,7 +42,8 @@ LossesFile = Annotated[
     typer.Option(
         "--losses",
         metavar="FILE",
-        help="Write every row's target, prediction, loss, weight and rank (.csv, .tsv, .parquet).",
+        help="Write every row's target, prediction, loss, weight and rank, or its cluster, "
+        "distance, weight, rank and is_outlier (.csv, .tsv, .parquet).",
     ),
 ]
 WithIntervals = Annotated[
@@ -58,8 +61,11 @@ def evaluate(
     id_column: options.IdColumn = None,
     intervals: WithIntervals = False,
     seed: Seed = 0,
+    label: cluster_options.Label = None,
+    inlier_labels: cluster_options.InlierLabels = None,
     missing: options.ScoringMissing = None,
     unseen: options.ScoringUnseen = None,
+    html: options.HtmlFile = None,
     json: options.Json = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -69,8 +75,15 @@ def evaluate(
     """Judge a model on a table: risks, errors, gates.
 
     Losses are in units of the file: half the squared error, or the negative log-probability of
-    the class.
+    the class. Those of clusters are squared distances to the nearest centre.
     """
+    inliers = cluster_options.parse_inliers(inlier_labels, label)
+    if _has_clusters(model, label, intervals=intervals):
+        asked = Questions(risk or (), fail_on or (), losses, id_column, label, inliers)
+        return evaluate_clusters(
+            model, data, asked, missing, unseen,
+            as_json=json, force=force, quiet=quiet, bar=not no_progress,
+        )  # fmt: skip
     from lrisk_cli.commands.scoring import load_scorer, score_all
     from lrisk_cli.gates import judge
     from lrisk_cli.reports.documents import evaluation_document, print_document
@@ -82,20 +95,37 @@ def evaluate(
     spectra, gates = _questions(scorer, risk or (), fail_on or ())
     if losses is not None:
         check_output(losses, force=force, table=True)
+    if html is not None:
+        check_output(html, force=force)
     with ProgressDisplay("evaluate", quiet=quiet, bar=not no_progress) as report:
         table = open_table(data, expected=scorer.encoding.dtypes)
-        check_apart([losses], [model, *table.paths])
+        check_apart([losses, html], [model, *table.paths])
         scored = score_all(scorer, table, id_column, keep=losses is not None, report=report)
         if losses is not None and scored.kept is not None:
             _write_losses(losses, scorer, scored.kept)
         figures, bounds = _figures(scored, spectra, seed if intervals else None, report)
-    verdicts = judge(gates, figures | _row_figures(scorer, scored.rows))
-    counts = scored.rows.counts()
+        verdicts = judge(gates, figures | _row_figures(scorer, scored.rows))
+        counts = scored.rows.counts()
+        if html is not None:
+            _write_page(html, model, scorer, scored, figures, bounds, verdicts)
     if json:
         print_document(evaluation_document(model, counts, figures, bounds, verdicts))
     else:
         print_evaluation(model, scorer, counts, figures, bounds, verdicts)
     return ExitCode.GATE_FAILED if any(v.failed for v in verdicts) else ExitCode.DONE
+
+
+def _has_clusters(path: str, label: str | None, *, intervals: bool) -> bool:
+    """Whether the model holds clusters; options that are not for its kind are refused."""
+    from lrisk_cli.modelfile import model_kind
+
+    if model_kind(path) == "clusters":
+        if intervals:
+            raise UsageError(f"--intervals: {path} holds clusters, which have none; leave it out")
+        return True
+    if label is not None:
+        raise UsageError(f"--label is compared with clusters, and {path} has none; leave it out")
+    return False
 
 
 def _questions(
@@ -147,3 +177,21 @@ def _write_losses(path: str, model: "Model", kept: "RowKeeper") -> None:
     targets = labelled(model, kept.joined("targets"))
     columns = losses_columns(kept.named(model), targets, kept.joined("losses"), model.spectrum)
     write_table(path, columns)
+
+
+def _write_page(
+    html: str,
+    path: str,
+    model: "Model",
+    scored: "ScoredTable",
+    figures: "Figures",
+    intervals: "Intervals | None",
+    verdicts: "Sequence[Verdict]",
+) -> None:
+    from lrisk_cli.commands.scoring import judged_rows
+    from lrisk_cli.reports.html import write_page
+    from lrisk_cli.reports.model_pages import evaluation_page
+
+    rows = judged_rows("judged", model, scored.tally.losses, scored.sample)
+    counts, line = scored.rows.counts(), options.command_line()
+    write_page(html, evaluation_page(path, model, counts, figures, intervals, verdicts, rows, line))

@@ -1,14 +1,14 @@
 """`lrisk fit`: learn a model from a table and prove how good it is."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
 
 from lrisk_cli.commands import fit_options, options
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
 from lrisk_cli.names import (
-    DEFAULT_RISK,
+    KernelName,
     LossName,
     Missing,
     SmoothingName,
@@ -19,14 +19,9 @@ from lrisk_cli.names import (
 )
 
 if TYPE_CHECKING:
-    from lrisk_cli.arrays import Flags
-    from lrisk_cli.design import Design, DesignOptions
-    from lrisk_cli.encoding import Encoding
-    from lrisk_cli.fitting import FitOptions, Fitted, ScoredRows
-    from lrisk_cli.metrics import Figures, Tally
-    from lrisk_cli.model import Model
-    from lrisk_cli.solvers.outcome import Epoch
-    from lrisk_cli.tables import Table
+    from lrisk_cli.commands.fit_run import Done, Result
+    from lrisk_cli.fitting import FitOptions
+    from lrisk_cli.selection import Scheme
 
 
 def fit(
@@ -40,11 +35,17 @@ def fit(
     unseen: fit_options.UnseenPolicy = Unseen.ERROR,
     max_categories: fit_options.MaxCategories = 100,
     task: fit_options.TaskChoice = Task.AUTO,
-    risk: fit_options.Risk = DEFAULT_RISK,
+    risk: fit_options.Risks = None,
     loss: fit_options.Loss = LossName.AUTO,
-    l2: fit_options.L2 = None,
+    l2: fit_options.Penalties = None,
     no_intercept: fit_options.NoIntercept = False,
     standardize: fit_options.StandardizeChoice = Standardize.BOTH,
+    kernel: fit_options.KernelChoice = KernelName.LINEAR,
+    gamma: fit_options.Gamma = None,
+    degree: fit_options.Degree = None,
+    coef0: fit_options.Coef0 = None,
+    rank: fit_options.Rank = None,
+    feature_map: fit_options.FeatureMapChoice = None,
     solver: fit_options.Solver = SolverName.AUTO,
     smoothing: fit_options.SmoothingChoice = SmoothingName.NONE,
     nu: fit_options.Nu = None,
@@ -58,27 +59,31 @@ def fit(
     time_limit: fit_options.TimeLimit = None,
     require_convergence: fit_options.RequireConvergence = False,
     seed: fit_options.Seed = 0,
+    cv: fit_options.Folds = None,
+    select_by: fit_options.SelectBy = None,
     holdout: fit_options.Holdout = None,
     test: fit_options.TestFile = None,
     output: fit_options.Output = None,
     losses: fit_options.LossesFile = None,
     trace: fit_options.TraceFile = None,
+    html: options.HtmlFile = None,
     json: options.Json = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,
 ) -> int:
-    """Learn a linear model from a table and prove how good it is.
+    """Learn a linear or kernel model from a table and prove how good it is.
 
     Minimises a spectral risk of the losses plus an l2 penalty, and proves how far the result can
     be from the optimum. A target with classes makes it logistic regression.
     """
+    from lrisk_cli.commands.fit_files import FitFiles, name_files
+    from lrisk_cli.commands.fit_run import Job, run
     from lrisk_cli.design import DesignOptions
     from lrisk_cli.fitting import FitOptions, check_fit
     from lrisk_cli.solvers.outcome import Limits
     from lrisk_cli.solvers.select import SolverOptions
-    from lrisk_cli.spectra import parse_risk
 
     step_size, decay = fit_options.parse_step(step)
     how = SolverOptions(
@@ -90,239 +95,106 @@ def fit(
         checkpoint_probability,
         sampling,
         seed,
-        track_ranks=trace is not None,
+        track_ranks=trace is not None or html is not None,
     )
     limits = Limits(tol, max_passes, time_limit)
-    fitting = FitOptions(parse_risk(risk), loss, l2, smoothing, nu, how, limits)
-    check_fit(fitting)
-    columns = DesignOptions(
-        target=target,
-        features=fit_options.parse_names(features),
-        exclude=fit_options.parse_names(exclude),
-        id_column=id_column,
-        task=task,
-        missing=missing,
-        unseen=unseen,
-        max_categories=max_categories,
-        standardize=standardize,
-        intercept=not no_intercept,
+    risks, penalties = fit_options.parse_risks(risk or ()), fit_options.parse_penalties(l2 or ())
+    mapped = fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map)
+    fits = tuple(
+        FitOptions(each, loss, mu, smoothing, nu, how, limits, mapped)
+        for each, mu in product(risks, penalties)
     )
-    job = _Job(
+    for options_of_fit in fits:
+        check_fit(options_of_fit)
+    asked = FitFiles(output, losses, trace, html)
+    job = Job(
         data=data,
         dtypes=fit_options.parse_dtypes(dtype or ()),
-        columns=columns,
-        fitting=fitting,
+        columns=DesignOptions(
+            target=target,
+            features=fit_options.parse_names(features),
+            exclude=fit_options.parse_names(exclude),
+            id_column=id_column,
+            task=task,
+            missing=missing,
+            unseen=unseen,
+            max_categories=max_categories,
+            standardize=standardize,
+            intercept=not no_intercept,
+        ),
+        fits=fits,
+        scheme=_scheme(cv, select_by, seed, fits, task),
+        seed=seed,
         holdout=holdout,
         test=test,
-        output=output,
-        losses=losses,
-        trace=trace,
+        asked=asked,
+        files=name_files(
+            asked, [str(each.risk) for each in fits], apart=cv is None and len(fits) > 1
+        ),
     )
-    done = _run(job, force=force, quiet=quiet, bar=not no_progress)
-    _show(job, done, as_json=json)
-    if require_convergence and not done.fitted.solution.converged:
-        raise NotConvergedError(
-            f"{done.fitted.solution.status}; allow more passes or a larger --tol "
-            "(--require-convergence)"
-        )
+    done = run(job, force=force, quiet=quiet, bar=not no_progress)
+    _show(done, as_json=json)
+    if require_convergence:
+        _insist(done.results)
     return ExitCode.DONE
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """What was asked for."""
+def _scheme(
+    n_folds: int | None, metric: str | None, seed: int, fits: "Sequence[FitOptions]", task: Task
+) -> "Scheme | None":
+    """How to choose among the fits, if that is asked for."""
+    from lrisk_cli.selection import Scheme, check_metric, default_metric
 
-    data: Sequence[str]
-    dtypes: dict[str, str]
-    columns: "DesignOptions"
-    fitting: "FitOptions"
-    holdout: float | None
-    test: str | None
-    output: str | None
-    losses: str | None
-    trace: str | None
-
-    @property
-    def outputs(self) -> tuple[str | None, ...]:
-        """The files to write; None for those not asked for."""
-        return (self.output, self.losses, self.trace)
+    if n_folds is not None:
+        return Scheme(n_folds, seed, check_metric(metric or default_metric(fits), task))
+    if metric is not None:
+        raise UsageError("--select-by has no meaning without folds to choose by; add --cv 5")
+    if len({fit.l2 for fit in fits}) > 1:
+        raise UsageError("--l2: several penalties need --cv to choose one of them; add --cv 5")
+    return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """What came of it. figures: of the training rows and of those to test on, if any."""
-
-    fitted: "Fitted"
-    design: "Design"
-    figures: "dict[str, Figures]"
-    timings: dict[str, float]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is odd about the columns and about the fit."""
-        from lrisk_cli.fitting import remarks
-
-        return (*self.design.notes, *remarks(self.fitted.model.fit))
+def _insist(results: "Sequence[Result]") -> None:
+    """Refuse to call it done when a gap was not proved."""
+    missed = [result for result in results if not result.fitted.solution.converged]
+    if not missed:
+        return
+    status = missed[0].fitted.solution.status
+    if len(results) > 1:
+        others = f" ({len(missed)} of {len(results)} risks)" if len(missed) > 1 else ""
+        status = f"{missed[0].fitted.model.risk}: {status}{others}"
+    raise NotConvergedError(
+        f"{status}; allow more passes or a larger --tol (--require-convergence)"
+    )
 
 
-@dataclass(slots=True)
-class _Clock:
-    """Seconds spent in each stage, one after the other."""
-
-    began: float = field(default_factory=perf_counter)
-    laps: dict[str, float] = field(default_factory=dict)
-
-    def lap(self, stage: str) -> None:
-        """The stage that has just ended is this one."""
-        self.laps[stage] = perf_counter() - self.began - sum(self.laps.values())
-
-    def timings(self) -> dict[str, float]:
-        """All laps and their total."""
-        return {**self.laps, "total_s": perf_counter() - self.began}
-
-
-def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
-    """Read, design, solve, judge, write."""
-    from lrisk_cli.commands.scoring import score_all
-    from lrisk_cli.design import encode_design, read_design
-    from lrisk_cli.fitting import fit_design, score_design
-    from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables import check_apart, open_table
-
-    clock = _Clock()
-    _check_outputs(job, force=force)
-    keep_out = _hold_out_rule(job)
-    with ProgressDisplay("fit", quiet=quiet, bar=bar) as report:
-        table = open_table(job.data, dtypes=job.dtypes)
-        check_apart(job.outputs, table.paths)
-        raw = read_design(table, job.columns, report)
-        clock.lap("read_s")
-        design, held_out = encode_design(raw, job.columns, hold_out=keep_out)
-        del raw
-        test = None if job.test is None else _open_test(job, design.encoding)
-        clock.lap("design_s")
-        fitted = fit_design(design, job.fitting, report)
-        clock.lap("solve_s")
-        scored = score_design(fitted.model, design)
-        # The largest array of all: from here on only its scores are needed.
-        design = replace(design, X=design.X[:0].copy())
-        figures = {"training": _judge(fitted.model, design, scored)}
-        if held_out is not None:
-            tested = score_design(fitted.model, held_out)
-            figures["held out"] = _judge(fitted.model, held_out, tested)
-        elif test is not None:
-            judged = score_all(fitted.model, test, None, keep=False, report=report)
-            figures["test"] = _figures(judged.tally)
-        clock.lap("test_s")
-        _write(job, fitted, design, scored)
-        clock.lap("write_s")
-    return _Done(fitted, design, figures, clock.timings())
-
-
-def _check_outputs(job: _Job, *, force: bool) -> None:
-    """Refuse outputs that cannot be written before any work starts."""
-    from lrisk_cli.tables import check_output
-
-    if job.output is not None:
-        check_output(job.output, force=force)
-    for path in (job.losses, job.trace):
-        if path is not None:
-            check_output(path, force=force, table=True)
-
-
-def _hold_out_rule(job: _Job) -> "Callable[[int], Flags] | None":
-    """Which rows to keep for testing, once their number is known."""
-    from lrisk_cli.splits import hold_out
-
-    fraction, seed = job.holdout, job.fitting.solver.seed
-    if fraction is None:
-        return None
-    if job.test is not None:
-        raise UsageError("--holdout and --test both name rows to test on; pass one of them")
-    hold_out(2, fraction, seed)  # a wrong fraction is refused before any reading
-    return lambda n_rows: hold_out(n_rows, fraction, seed)
-
-
-def _open_test(job: _Job, encoding: "Encoding") -> "Table":
-    """The table to test on; it is refused before the solver starts if a column is absent."""
-    from lrisk_cli.tables import check_apart, open_table
-
-    table = open_table([str(job.test)], expected=encoding.dtypes)
-    check_apart(job.outputs, table.paths)
-    for name in (*encoding.feature_names, encoding.target.name):
-        table.column(name)
-    return table
-
-
-def _judge(model: "Model", design: "Design", scored: "ScoredRows") -> "Figures":
-    """The figures of the model on the rows of a design."""
-    from lrisk_cli.metrics import Tally
-
-    tally = Tally(model.task)
-    tally.add(scored.losses, design.targets, scored.predictions)
-    return _figures(tally)
-
-
-def _figures(tally: "Tally") -> "Figures":
-    from lrisk_cli.metrics import parse_risks, risk_figures, sort_losses
-
-    ascending = sort_losses(tally.losses)
-    return risk_figures(ascending, parse_risks(())) | tally.figures(ascending)
-
-
-def _write(job: _Job, fitted: "Fitted", design: "Design", scored: "ScoredRows") -> None:
-    """Write the files that were asked for, the model last."""
-    from lrisk_cli.model import save_model
-    from lrisk_cli.tables import write_table
-
-    if job.losses is not None:
-        write_table(job.losses, _losses_columns(fitted.model, design, scored))
-    if job.trace is not None:
-        write_table(job.trace, _trace_columns(fitted.solution.epochs))
-    if job.output is not None:
-        save_model(job.output, fitted.model)
-
-
-def _losses_columns(model: "Model", design: "Design", scored: "ScoredRows") -> dict[str, Any]:
-    from lrisk_cli.commands.scoring import labelled
-    from lrisk_cli.rankings import losses_columns
-
-    named = {"row": design.rows, "prediction": labelled(model, scored.predictions)}
-    if design.ids is not None:
-        named["id"] = design.ids
-    return losses_columns(named, labelled(model, design.targets), scored.losses, model.spectrum)
-
-
-def _trace_columns(epochs: "Sequence[Epoch]") -> dict[str, Any]:
-    """One row for each epoch; empty where nothing was proved or sorted yet."""
-    import pyarrow as pa
-
-    names = ("passes", "seconds", "objective", "lower_bound", "gap", "rank_changes")
-    heads = {"passes": "pass"}
-    return {
-        heads.get(name, name): pa.array([getattr(epoch, name) for epoch in epochs])
-        for name in names
-    }
-
-
-def _show(job: _Job, done: _Done, *, as_json: bool) -> None:
-    from lrisk_cli.reports.documents import fit_document, print_document
+def _show(done: "Done", *, as_json: bool) -> None:
+    from lrisk_cli.reports.documents import fit_document, path_document, print_document
+    from lrisk_cli.reports.paths import print_choice, print_path
     from lrisk_cli.reports.terminal import print_fit
 
-    model, design = done.fitted.model, done.design
-    counts = replace(design.counts, used=len(design.rows))
+    counts = replace(done.design.counts, used=len(done.design.rows))
+    several = len(done.results) > 1
     if as_json:
-        training, *tested = done.figures.values()
-        print_document(
+        documents = [
             fit_document(
-                job.output,
-                model,
+                result.files.model,
+                result.fitted.model,
                 counts,
-                training,
-                tested[0] if tested else None,
-                done.timings,
-                done.notes,
+                result.figures["training"],
+                result.tested,
+                {"solve_s": result.seconds} if several else done.timings,
+                (*done.notes, *result.notes),
+                done.choice,
             )
-        )
+            for result in done.results
+        ]
+        print_document(path_document(documents, done.timings) if several else documents[0])
+    elif several:
+        print_path([result.entry for result in done.results], counts, done.notes)
     else:
-        print_fit(model, counts, done.figures, job.output, done.notes)
+        if done.choice is not None:
+            print_choice(done.choice)
+        (only,) = done.results
+        notes = (*done.notes, *only.notes)
+        print_fit(only.fitted.model, counts, only.figures, only.files.model, notes)

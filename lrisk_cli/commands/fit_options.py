@@ -1,13 +1,17 @@
 """The options of `lrisk fit`, and what their texts mean."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from lrisk_cli.errors import UsageError
 from lrisk_cli.names import (
+    DEFAULT_RISK,
     RISKS,
+    FeatureMapName,
+    GammaRule,
+    KernelName,
     LossName,
     Missing,
     Sampling,
@@ -17,6 +21,10 @@ from lrisk_cli.names import (
     Task,
     Unseen,
 )
+
+if TYPE_CHECKING:
+    from lrisk_cli.features import FeatureOptions
+    from lrisk_cli.spectra import Spectrum
 
 Target = Annotated[
     str, typer.Option("--target", metavar="COLUMN", help="Column to predict.", show_default=False)
@@ -61,13 +69,15 @@ MaxCategories = Annotated[
 TaskChoice = Annotated[
     Task, typer.Option("--task", help="What the target is; auto says what it chose and why.")
 ]
-Risk = Annotated[
-    str,
+Risks = Annotated[
+    list[str] | None,
     typer.Option(
         "--risk",
         metavar="RISK",
         help="What to minimise: mean, superquantile:Q, extremile:R or esrm:RHO. "
-        f"Superquantile: {RISKS['superquantile']}.",
+        f"Superquantile: {RISKS['superquantile']}. Repeatable: one model for each, every fit "
+        "starting from the last one's result; with --cv only the best.",
+        show_default=DEFAULT_RISK,
     ),
 ]
 Loss = Annotated[LossName, typer.Option("--loss", help="Loss of a row; auto follows the task.")]
@@ -75,10 +85,65 @@ L2 = Annotated[
     float | None,
     typer.Option("--l2", help="Penalty mu > 0 on mu/2 ||w||^2.", show_default="1/rows"),
 ]
+Penalties = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--l2",
+        metavar="MU[,MU...]",
+        help="Penalty mu > 0 on mu/2 ||w||^2; with --cv a list to choose from.",
+        show_default="1/rows",
+    ),
+]
 NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Fit no constant term.")]
 StandardizeChoice = Annotated[
     Standardize,
     typer.Option("--standardize", help="Centre and scale features and target, features, or none."),
+]
+KernelChoice = Annotated[
+    KernelName,
+    typer.Option(
+        "--kernel",
+        help="What predictions are linear in: the columns, or with rbf exp(-gamma ||x-z||^2) and "
+        "with poly (gamma x.z + coef0)^degree for landmark rows z.",
+    ),
+]
+Gamma = Annotated[
+    str | None,
+    typer.Option(
+        "--gamma",
+        metavar="scale|median|NUMBER",
+        help="scale: 1/(columns x variance of the features); median: 1/median squared distance of "
+        "two rows; or a number > 0, larger for wigglier fits.",
+        show_default="scale; 1 for poly",
+    ),
+]
+Degree = Annotated[
+    int | None, typer.Option("--degree", min=1, help="Degree of poly.", show_default="3")
+]
+Coef0 = Annotated[
+    float | None,
+    typer.Option(
+        "--coef0", help="Constant of poly; 0 keeps the highest powers only.", show_default="1"
+    ),
+]
+Rank = Annotated[
+    str | None,
+    typer.Option(
+        "--rank",
+        metavar="auto|NUMBER",
+        help="How many rows are landmarks; auto: as many as it takes to span 99.9 % of the kernel, "
+        "within limits of memory.",
+        show_default="all rows, up to 4096",
+    ),
+]
+FeatureMapChoice = Annotated[
+    FeatureMapName | None,
+    typer.Option(
+        "--feature-map",
+        help="nystroem: landmarks picked by pivoted Cholesky; fourier: --rank random cosines "
+        "instead (rbf).",
+        show_default="nystroem",
+    ),
 ]
 Solver = Annotated[
     SolverName,
@@ -144,17 +209,40 @@ Tol = Annotated[
     float, typer.Option("--tol", min=0.0, help="Stop when this relative gap is proved.")
 ]
 MaxPasses = Annotated[
-    float, typer.Option("--max-passes", min=1.0, help="Stop after so many sweeps over the rows.")
+    float,
+    typer.Option("--max-passes", min=1.0, help="Stop a fit after so many sweeps over the rows."),
 ]
 TimeLimit = Annotated[
     float | None,
-    typer.Option("--time-limit", min=0.0, help="Stop after so many seconds.", show_default="none"),
+    typer.Option(
+        "--time-limit", min=0.0, help="Stop a fit after so many seconds.", show_default="none"
+    ),
 ]
 RequireConvergence = Annotated[
     bool,
     typer.Option("--require-convergence", help="Exit with 5 if --tol was not proved."),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random choice.")]
+Folds = Annotated[
+    int | None,
+    typer.Option(
+        "--cv",
+        metavar="FOLDS",
+        min=2,
+        help="Choose among the risks and penalties by cross-validation with so many folds, and "
+        "fit the best to all rows.",
+    ),
+]
+SelectBy = Annotated[
+    str | None,
+    typer.Option(
+        "--select-by",
+        metavar="METRIC",
+        help="What --cv goes by: any risk of the losses, max, rmse, mae or log_loss, which are "
+        "best when small, r2 or accuracy, when large.",
+        show_default=f"the risk, {DEFAULT_RISK} for several",
+    ),
+]
 Holdout = Annotated[
     float | None,
     typer.Option("--holdout", metavar="FRACTION", help="Keep this share of the rows for testing."),
@@ -163,7 +251,14 @@ TestFile = Annotated[
     str | None, typer.Option("--test", metavar="FILE", help="Test on the rows of this table.")
 ]
 Output = Annotated[
-    str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the model (JSON).")
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write the model (JSON). For several risks a folder, or a name with {risk} in it; "
+        "so for --losses and --trace.",
+    ),
 ]
 LossesFile = Annotated[
     str | None,
@@ -182,6 +277,41 @@ TraceFile = Annotated[
 def parse_names(text: str | None) -> tuple[str, ...]:
     """Column names separated by commas."""
     return () if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def parse_risks(texts: Sequence[str]) -> "tuple[Spectrum, ...]":
+    """The risks to minimise, the usual one where none is named; each once."""
+    from lrisk_cli.spectra import parse_risk
+
+    for text in texts:
+        if "," in text:
+            each = " ".join(f"--risk {part.strip()}" for part in text.split(","))
+            raise UsageError(f"--risk {text!r} is not one risk; write {each}")
+    risks = tuple(parse_risk(text) for text in texts or (DEFAULT_RISK,))
+    _refuse_twice("--risk", [str(risk) for risk in risks])
+    return risks
+
+
+def parse_penalties(texts: Sequence[str]) -> tuple[float | None, ...]:
+    """Numbers separated by commas, each once; one None, which leaves it to us, for nothing."""
+    if not texts:
+        return (None,)
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    try:
+        penalties = [float(part) for part in parts]
+    except ValueError:
+        raise UsageError(
+            f"--l2 takes a number greater than 0, or several separated by commas; got "
+            f"{','.join(texts)!r}"
+        ) from None
+    _refuse_twice("--l2", [f"{penalty:g}" for penalty in penalties])
+    return tuple(penalties)
+
+
+def _refuse_twice(option: str, names: Sequence[str]) -> None:
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            raise UsageError(f"{option} {name} is named twice; name it once")
 
 
 def parse_dtypes(texts: Sequence[str]) -> dict[str, str]:
@@ -208,3 +338,42 @@ def parse_step(text: str | None) -> tuple[float | None, bool]:
     if not 0.0 < step < float("inf"):
         raise UsageError(f"--step takes a number greater than 0, or decay; got {text!r}")
     return step, False
+
+
+def parse_features(
+    kernel: KernelName,
+    gamma: str | None,
+    degree: int | None,
+    coef0: float | None,
+    rank: str | None,
+    feature_map: FeatureMapName | None,
+) -> "FeatureOptions":
+    """The options of the kernel, with gamma and rank read."""
+    from lrisk_cli.features import FeatureOptions
+
+    return FeatureOptions(
+        kernel, _parse_gamma(gamma), degree, coef0, _parse_rank(rank), feature_map
+    )
+
+
+def _parse_gamma(text: str | None) -> GammaRule | float | None:
+    if text is None or text in tuple(GammaRule):
+        return None if text is None else GammaRule(text)
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(
+            f"--gamma takes scale, median or a number greater than 0; got {text!r}"
+        ) from None
+
+
+def _parse_rank(text: str | None) -> int | Literal["auto"] | None:
+    if text is None or text == "auto":
+        return None if text is None else "auto"
+    try:
+        rank = int(text)
+    except ValueError:
+        rank = 0
+    if rank < 1:
+        raise UsageError(f"--rank takes auto or a whole number greater than 0; got {text!r}")
+    return rank

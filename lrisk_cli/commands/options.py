@@ -1,5 +1,7 @@
 """Arguments and options that several commands share."""
 
+import shlex
+import sys
 from typing import Annotated
 
 import typer
@@ -39,8 +41,19 @@ ScoringUnseen = Annotated[
         show_default="as in the fit",
     ),
 ]
+HtmlFile = Annotated[
+    str | None,
+    typer.Option(
+        "--html", metavar="FILE", help="Write a page with figures, to be opened in any browser."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the traceback of an error.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress bar.")]
+
+
+def command_line() -> str:
+    """The command that is running, as one would type it in a shell."""
+    return shlex.join(["lrisk", *sys.argv[1:]])

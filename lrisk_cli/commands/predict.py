@@ -7,10 +7,13 @@ import typer
 
 from lrisk_cli.commands import options
 from lrisk_cli.errors import DataError
+from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:
-    from lrisk_cli.commands.scoring import RowKeeper
+    from lrisk_cli.clustermodel import ClusterModel
+    from lrisk_cli.commands.scoring import RowKeeper, RowTally
     from lrisk_cli.model import Model
+    from lrisk_cli.tables import Table
 
 Output = Annotated[
     str | None,
@@ -38,32 +41,54 @@ def predict(
     """Score the rows of a table; no target needed.
 
     Rows are numbered from 0 in reading order. A model of classes also gives the probability of
-    each class.
+    each class; clusters give the nearest, the distance to its centre, and whether that makes the
+    row an outlier.
     """
-    from lrisk_cli.commands.scoring import RowKeeper, RowTally, load_scorer, score_table
+    from lrisk_cli.commands.cluster_scoring import load_cluster_scorer
+    from lrisk_cli.commands.scoring import load_scorer
+    from lrisk_cli.modelfile import model_kind
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.reports.terminal import describe_rows
     from lrisk_cli.tables import check_apart, check_output, open_table, write_csv, write_table
 
-    scorer = load_scorer(model, missing, unseen)
+    load = load_cluster_scorer if model_kind(model) == "clusters" else load_scorer
+    scorer = load(model, missing, unseen)
     if output is not None:
         check_output(output, force=force, table=True)
-    rows, kept = RowTally(), RowKeeper()
     with ProgressDisplay("predict", quiet=quiet, bar=not no_progress) as report:
         table = open_table(data, expected=scorer.encoding.dtypes)
         check_apart([output], [model, *table.paths])
-        features = scorer.encoding.feature_names
-        for scored, ids in score_table(scorer, table, features, id_column, rows, report):
-            kept.add(scored, ids)
-        if rows.used == 0:
-            raise DataError(f"{table.label}: no row is left to score; all {rows.read} were dropped")
-        columns = _columns(scorer, kept)
+        columns, rows = _score(scorer, table, id_column, report)
         if output is not None:
             write_table(output, columns)
         else:
             write_csv(sys.stdout.buffer, columns)
             sys.stdout.buffer.flush()
         report.conclude(describe_rows(rows.counts()) + (f"; written to {output}" if output else ""))
+
+
+def _score(
+    model: "Model | ClusterModel", table: "Table", id_column: str | None, report: Report
+) -> "tuple[dict[str, Any], RowTally]":
+    """One pass over the table: the columns to write, and what became of its rows."""
+    from lrisk_cli.clustermodel import ClusterModel
+    from lrisk_cli.commands.cluster_scoring import ScoredRows, prediction_columns
+    from lrisk_cli.commands.scoring import RowKeeper, RowTally, score_table
+
+    rows, features = RowTally(), model.encoding.feature_names
+    if isinstance(model, ClusterModel):
+        placed = ScoredRows()
+        for found, ids in score_table(model, table, features, id_column, rows, report):
+            placed.add(found, ids)
+        columns = prediction_columns(placed)
+    else:
+        kept = RowKeeper()
+        for scored, ids in score_table(model, table, features, id_column, rows, report):
+            kept.add(scored, ids)
+        columns = _columns(model, kept)
+    if rows.used == 0:
+        raise DataError(f"{table.label}: no row is left to score; all {rows.read} were dropped")
+    return columns, rows
 
 
 def _columns(model: "Model", kept: "RowKeeper") -> dict[str, Any]:

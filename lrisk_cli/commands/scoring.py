@@ -1,20 +1,31 @@
 """Score the rows of a table with a model, batch by batch; shared by several commands."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Progress, Report
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
+    from numpy.typing import NDArray
 
-    from lrisk_cli.design import RowCounts
+    from lrisk_cli.cells import Texts
+    from lrisk_cli.design import Design, RowCounts
+    from lrisk_cli.encoding import EncodedBatch, Encoding
+    from lrisk_cli.fitting import ScoredRows
     from lrisk_cli.metrics import Tally
     from lrisk_cli.model import Model, Scored
-    from lrisk_cli.tables import Table
+    from lrisk_cli.reports.plots import JudgedRows
+    from lrisk_cli.tables import Batch, Table
+    from lrisk_cli.thinning import RowSample
+
+# Rows whose predictions are kept for a picture.
+SAMPLED_ROWS = 1500
 
 
 @dataclass(slots=True)
@@ -78,24 +89,56 @@ def load_scorer(path: str, missing: Missing | None, unseen: Unseen | None) -> "M
     from lrisk_cli.model import load_model
 
     model = load_model(path)
-    encoding = model.encoding
+    return replace(model, encoding=with_policies(path, model.encoding, missing, unseen))
+
+
+def with_policies(
+    path: str, encoding: "Encoding", missing: Missing | None, unseen: Unseen | None
+) -> "Encoding":
+    """The encoding of a model with the policies of the command line, where they are given."""
     missing, unseen = missing or encoding.missing, unseen or encoding.unseen
     if missing is Missing.IMPUTE and any(feature.fill is None for feature in encoding.features):
         raise UsageError(
             f"{path}: the fit learnt no values to fill in; pass --missing drop, or fit with "
             "--missing impute"
         )
-    return replace(model, encoding=replace(encoding, missing=missing, unseen=unseen))
+    return replace(encoding, missing=missing, unseen=unseen)
+
+
+class ScoredBatch(Protocol):
+    """What a model of any kind says about a batch."""
+
+    @property
+    def kept(self) -> "NDArray[np.int64]":
+        """The rows it could use: offsets in the batch."""
+
+    @property
+    def encoded(self) -> "EncodedBatch":
+        """These rows as numbers, and what became of the others."""
+
+
+Rows = TypeVar("Rows", bound=ScoredBatch, covariant=True)
+
+
+class Scorer(Protocol[Rows]):
+    """A model of any kind."""
+
+    @property
+    def encoding(self) -> "Encoding":
+        """How it reads a table."""
+
+    def score(self, batch: "Batch") -> Rows:
+        """What it says about the rows of a batch, each by itself."""
 
 
 def score_table(
-    model: "Model",
+    model: "Scorer[Rows]",
     table: "Table",
     columns: Sequence[str],
     id_column: str | None,
     tally: RowTally,
     report: Report,
-) -> "Iterator[tuple[Scored, pa.Array | None]]":
+) -> "Iterator[tuple[Rows, pa.Array | None]]":
     """Each batch scored, with the ids of its rows; the tally grows along."""
     strays_are_missing = model.encoding.missing is not Missing.ERROR
     as_is = () if id_column is None else (id_column,)
@@ -114,11 +157,15 @@ def score_table(
 
 @dataclass(slots=True)
 class ScoredTable:
-    """Everything that one pass over a table leaves behind; single rows only where kept."""
+    """Everything that one pass over a table leaves behind; single rows only where kept.
+
+    sample: predictions and targets of a few rows, as numbers.
+    """
 
     tally: "Tally"
     rows: RowTally
     kept: RowKeeper | None
+    sample: "RowSample"
 
 
 def score_all(
@@ -126,12 +173,15 @@ def score_all(
 ) -> ScoredTable:
     """One pass over the table; only the losses stay in memory, unless the rows are kept."""
     from lrisk_cli.metrics import Tally
+    from lrisk_cli.thinning import RowSample
 
-    result = ScoredTable(Tally(model.task), RowTally(), RowKeeper() if keep else None)
+    kept = RowKeeper() if keep else None
+    result = ScoredTable(Tally(model.task), RowTally(), kept, RowSample(SAMPLED_ROWS))
     columns = [*model.encoding.feature_names, model.target.name]
     for scored, ids in score_table(model, table, columns, id_column, result.rows, report):
         assert scored.losses is not None and scored.targets is not None  # noqa: S101, PT018
         result.tally.add(scored.losses, scored.targets, scored.predictions)
+        result.sample.add(scored.rows, scored.predictions, scored.targets)
         if result.kept is not None:
             result.kept.add(scored, ids)
     if result.rows.used == 0:
@@ -139,3 +189,112 @@ def score_all(
             f"{table.label}: no row is left to judge; all {result.rows.read} were dropped"
         )
     return result
+
+
+def sample_rows(design: "Design", scored: "ScoredRows") -> "tuple[Any, RowSample]":
+    """The losses of a design, and a few of its rows as score_all keeps them."""
+    from lrisk_cli.thinning import RowSample
+
+    sample = RowSample(SAMPLED_ROWS)
+    sample.add(design.rows, scored.predictions, design.targets)
+    return scored.losses, sample
+
+
+def judged_rows(name: str, model: "Model", losses: Any, sample: "RowSample") -> "JudgedRows":
+    """What the figures of a page are drawn from. losses: (n,), in any order."""
+    import numpy as np
+
+    from lrisk_cli.reports.plots import JudgedRows
+    from lrisk_cli.risk import row_weights
+
+    ascending = np.sort(losses)
+    weights = row_weights(ascending, model.spectrum)
+    return JudgedRows(name, ascending, weights, *sample.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredTogether:
+    """The rows of a batch that every model could use: their numbers, losses by model, groups."""
+
+    rows: "npt.NDArray[np.int64]"
+    losses: "list[npt.NDArray[np.float64]]"
+    groups: "Texts | None"
+
+
+def score_together(
+    models: "Mapping[str, Model]", table: "Table", by: str | None, tally: RowTally, report: Report
+) -> Iterator[ScoredTogether]:
+    """Each batch scored by all models (by name), read once; the tally grows along.
+
+    by: a column that names the group of a row.
+    """
+    from lrisk_cli.cells import Texts
+    from lrisk_cli.encoding import spell_numbers
+
+    strict = any(model.encoding.missing is Missing.ERROR for model in models.values())
+    for batch in table.batches(_columns_of(models, by), strays_are_missing=not strict):
+        scored = _score_batch(models, batch)
+        kept = _kept_by_all(scored, tally)
+        tally.read += batch.n_rows
+        tally.used += len(kept)
+        tally.n_missing += max(each.encoded.n_missing for each in scored.values())
+        tally.n_unseen += max(each.encoded.n_unseen for each in scored.values())
+        report(Progress("scoring rows", tally.read, table.n_rows))
+        cells: Any = None if by is None else batch.columns[by]
+        if cells is not None and not isinstance(cells, Texts):
+            cells = spell_numbers(cells)
+        yield ScoredTogether(
+            batch.first_row + kept,
+            [_losses_of(each, kept) for each in scored.values()],
+            None if cells is None else cells[kept],
+        )
+
+
+def _score_batch(models: "Mapping[str, Model]", batch: "Batch") -> "dict[str, Scored]":
+    """By each model; a batch that the last model encoded in the same way is not encoded again."""
+    scored: dict[str, Scored] = {}
+    last: Model | None = None
+    for name, model in models.items():
+        same = last is not None and last.encoding == model.encoding
+        encoded = scored[next(reversed(scored))].encoded if same else None
+        scored[name] = model.score(batch, encoded)
+        last = model
+    return scored
+
+
+def _columns_of(models: "Mapping[str, Model]", by: str | None) -> list[str]:
+    """The columns that any of the models needs, the targets, and that of the groups."""
+    needed = [
+        name
+        for model in models.values()
+        for name in (*model.encoding.feature_names, model.target.name)
+    ]
+    return list(dict.fromkeys(needed if by is None else [*needed, by]))
+
+
+def _kept_by_all(scored: "Mapping[str, Scored]", tally: RowTally) -> "npt.NDArray[np.int64]":
+    """Offsets of the rows that every model could use; the others are counted with a reason."""
+    import numpy as np
+
+    (_, first), *others = scored.items()
+    kept = first.kept
+    for reason, n_rows in first.encoded.dropped.items():
+        tally.dropped[reason] = tally.dropped.get(reason, 0) + n_rows
+    for name, each in others:
+        if np.array_equal(kept, each.kept):
+            continue
+        common = np.intersect1d(kept, each.kept, assume_unique=True)
+        if len(common) < len(kept):
+            reason = f"not usable by {name}"
+            tally.dropped[reason] = tally.dropped.get(reason, 0) + len(kept) - len(common)
+        kept = common
+    return kept
+
+
+def _losses_of(scored: "Scored", kept: "npt.NDArray[np.int64]") -> "npt.NDArray[np.float64]":
+    import numpy as np
+
+    assert scored.losses is not None  # noqa: S101
+    if len(kept) == len(scored.kept):
+        return scored.losses
+    return scored.losses[np.searchsorted(scored.kept, kept)]

@@ -9,12 +9,18 @@ from lrisk_cli.gates import Verdict
 from lrisk_cli.gathering import RowCounts
 from lrisk_cli.metrics import Figures, Intervals
 from lrisk_cli.model import Model, original_units
+from lrisk_cli.selection import Candidate, CrossValidation
 
 
 def print_document(document: Mapping[str, Any]) -> None:
     """One JSON document on standard output."""
     json.dump(document, sys.stdout, indent=2, allow_nan=False)
     print()
+
+
+def encode_document(document: Mapping[str, Any]) -> bytes:
+    """The same document as the contents of a file."""
+    return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
 
 
 def rows_document(counts: RowCounts) -> dict[str, Any]:
@@ -41,21 +47,60 @@ def fit_document(
     holdout: Figures | None,
     timings: Mapping[str, float],
     notes: Sequence[str] = (),
+    choice: CrossValidation | None = None,
 ) -> dict[str, Any]:
     """What `fit --json` prints. timings: seconds by name."""
-    return {
+    document = {
         "command": "fit",
         "model": path,
         "task": str(model.task),
         "risk": model.risk,
         "loss": model.loss,
         "l2": model.l2,
+        "feature_map": model.feature_map.summary(),
         "fit": model.fit.as_dict(),
         "training": training,
         "holdout": holdout,
         "rows": {**rows_document(counts), "held_out": held_out_rows(counts)},
         "notes": list(notes),
         "timings": dict(timings),
+    }
+    return document if choice is None else {**document, "cross_validation": choice_document(choice)}
+
+
+def path_document(
+    fits: Sequence[Mapping[str, Any]], timings: Mapping[str, float]
+) -> dict[str, Any]:
+    """What `fit --json` prints for several risks: the document of each."""
+    return {"command": "fit", "fits": list(fits), "timings": dict(timings)}
+
+
+def choice_document(choice: CrossValidation) -> dict[str, Any]:
+    """The figures of all candidates and which was chosen."""
+    scheme = choice.scheme
+    return {
+        "folds": scheme.n_folds,
+        "seed": scheme.seed,
+        "select_by": scheme.metric,
+        "larger_is_better": scheme.larger_is_better,
+        "candidates": [
+            {
+                **_candidate(each),
+                "fold_values": list(each.fold_values),
+                "fits_not_converged": each.n_unproved,
+            }
+            for each in choice.candidates
+        ],
+        "chosen": _candidate(choice.chosen),
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "risk": str(candidate.options.risk),
+        "l2": candidate.l2,
+        "value": candidate.value,
+        "standard_error": candidate.standard_error,
     }
 
 
@@ -75,24 +120,31 @@ def evaluation_document(
     }
     if intervals is not None:
         document["intervals"] = {name: list(ends) for name, ends in intervals.items()}
-    document["gates"] = [
-        {
-            "gate": str(verdict.gate),
-            "metric": verdict.gate.metric,
-            "value": verdict.value,
-            "comparison": verdict.gate.comparison,
-            "threshold": verdict.gate.threshold,
-            "failed": verdict.failed,
-        }
-        for verdict in verdicts
-    ]
-    return document
+    return {**document, "gates": gates_document(verdicts)}
+
+
+def gates_document(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Each gate with what it judged."""
+    return [gate_document(verdict) for verdict in verdicts]
+
+
+def gate_document(verdict: Verdict) -> dict[str, Any]:
+    """A gate, the figure it met, and whether that fails it."""
+    return {
+        "gate": str(verdict.gate),
+        "metric": verdict.gate.metric,
+        "value": verdict.value,
+        "comparison": verdict.gate.comparison,
+        "threshold": verdict.gate.threshold,
+        "failed": verdict.failed,
+    }
 
 
 def model_document(path: str, model: Model) -> dict[str, Any]:
-    """What `show --json` prints: coefficients in units of the file, largest effect first."""
-    units = original_units(model)
-    order = largest_first(units.effects)
+    """What `show --json` prints: coefficients in units of the file, largest effect first.
+
+    A kernel model has no coefficients of columns, so it shows none.
+    """
     outputs = output_names(model)
     return {
         "command": "show",
@@ -103,6 +155,15 @@ def model_document(path: str, model: Model) -> dict[str, Any]:
         "risk": model.risk,
         "loss": model.loss,
         "l2": model.l2,
+        "feature_map": model.feature_map.summary(),
+        **(_coefficients(model, outputs) if model.is_linear else {}),
+        "fit": model.fit.as_dict(),
+    }
+
+
+def _coefficients(model: Model, outputs: Sequence[str]) -> dict[str, Any]:
+    units = original_units(model)
+    return {
         "intercept": _by_output(outputs, units.intercepts),
         "coefficients": [
             {
@@ -110,9 +171,8 @@ def model_document(path: str, model: Model) -> dict[str, Any]:
                 "effect": float(units.effects[j]),
                 "coefficient": _by_output(outputs, units.coefficients[j]),
             }
-            for j in order
+            for j in largest_first(units.effects)
         ],
-        "fit": model.fit.as_dict(),
     }
 
 

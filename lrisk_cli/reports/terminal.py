@@ -19,9 +19,10 @@ def print_fit(
     notes: Sequence[str] = (),
 ) -> None:
     """What a fit did and proved. figures: by the rows they are of, e.g. "training", "held out"."""
-    _print_pairs(
+    print_pairs(
         [
             ("model", describe_model(model)),
+            *_features(model),
             ("rows", describe_rows(counts)),
             *_certificate(model),
             *(("note", plain(note)) for note in notes),
@@ -44,21 +45,32 @@ def print_evaluation(
     verdicts: Sequence[Verdict],
 ) -> None:
     """The figures of a model on a table, and what the gates say."""
-    _print_pairs([("model", f"{path}: {describe_model(model)}"), ("rows", describe_rows(counts))])
+    print_pairs([("model", f"{path}: {describe_model(model)}"), ("rows", describe_rows(counts))])
     print()
     _print_figures({"value": figures}, model.task, intervals)
     if verdicts:
         print()
-        _print_rows([_gate_row(verdict) for verdict in verdicts], numbers=False)
+        print_rows([gate_row(verdict) for verdict in verdicts], numbers=False)
 
 
 def print_model(path: str, model: Model) -> None:
     """A model file: its risk, its certificate, its coefficients in units of the file."""
     fit = model.fit
     rows = describe_rows(RowCounts(fit.rows_read, fit.rows_used, fit.drop_reasons))
-    _print_pairs(
-        [("model", f"{path}: {describe_model(model)}"), ("rows", rows), *_certificate(model)]
+    print_pairs(
+        [
+            ("model", f"{path}: {describe_model(model)}"),
+            *_features(model),
+            ("rows", rows),
+            *_certificate(model),
+        ]
     )
+    if model.is_linear:
+        _print_coefficients(model)
+
+
+def _print_coefficients(model: Model) -> None:
+    """In units of the file, largest effect first."""
     print()
     units = original_units(model)
     outputs = output_names(model)
@@ -68,13 +80,18 @@ def print_model(path: str, model: Model) -> None:
     for j in largest_first(units.effects):
         values = map(number, units.coefficients[j])
         rows_shown.append([units.columns[j], *values, number(units.effects[j])])
-    _print_rows(rows_shown)
+    print_rows(rows_shown)
     print()
     print("Coefficients are per unit of the file; the effect is per deviation of the column.")
 
 
-def describe_model(model: Model) -> str:
-    """One line on what the model is."""
+def _features(model: Model) -> list[tuple[str, str]]:
+    """What a kernel model is linear in; a linear one needs no words."""
+    return [] if model.is_linear else [("features", model.feature_map.describe())]
+
+
+def describe_model(model: Model, risk: str | None = None) -> str:
+    """One line on what the model is. risk: in place of its own."""
     encoding = model.encoding
     n_features = len(encoding.features)
     features = f"{n_features} feature" + "s" * (n_features != 1)
@@ -82,9 +99,8 @@ def describe_model(model: Model) -> str:
         features += f" ({encoding.n_columns - encoding.intercept} columns)"
     classes = len(model.target.classes)
     what = "regression" if not classes else f"classification ({classes} classes)"
-    return (
-        f"{what} of {plain(model.target.name)} on {features}; {model.risk} of {model.loss} losses"
-    )
+    risk = risk or model.risk
+    return f"{what} of {plain(model.target.name)} on {features}; {risk} of {model.loss} losses"
 
 
 def describe_rows(counts: RowCounts) -> str:
@@ -147,31 +163,35 @@ def _print_figures(
     for name in [n for n in names if n not in errors] + [n for n in names if n in errors]:
         if name == errors[0]:
             rows.append([])
-        values = [_figure(of_rows.get(name)) for of_rows in figures.values()]
-        ends = [_interval(intervals.get(name))] if intervals else []
+        values = [figure(of_rows.get(name)) for of_rows in figures.values()]
+        ends = [interval(intervals.get(name))] if intervals else []
         rows.append([name, *values, *ends])
-    _print_rows(rows)
+    print_rows(rows)
 
 
-def _figure(value: float | None) -> str:
+def figure(value: float | None) -> str:
+    """A number to read, or the words for none."""
     return "not defined" if value is None else number(value)
 
 
-def _interval(ends: tuple[float, float] | None) -> str:
+def interval(ends: tuple[float, float] | None) -> str:
+    """ "1.5 to 2.5"."""
     return "" if ends is None else f"{number(ends[0])} to {number(ends[1])}"
 
 
-def _gate_row(verdict: Verdict) -> list[str]:
+def gate_row(verdict: Verdict) -> list[str]:
+    """A gate, whether it held, and the figure it met."""
     word = "FAILED" if verdict.failed else "passed"
-    return [f"gate {verdict.gate}", word, f"{verdict.gate.metric} is {_figure(verdict.value)}"]
+    return [f"gate {verdict.gate}", word, f"{verdict.gate.metric} is {figure(verdict.value)}"]
 
 
-def _print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
+def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
+    """Names and what they are, one line each."""
     for name, text in pairs:
         print(f"{name:<12} {text}".rstrip())
 
 
-def _print_rows(rows: Sequence[Sequence[str]], *, numbers: bool = True) -> None:
+def print_rows(rows: Sequence[Sequence[str]], *, numbers: bool = True) -> None:
     """Columns of text, flush left; but numbers, in all but the first, flush right."""
     cells = [[plain(cell) for cell in row] for row in rows]
     n_columns = max(map(len, cells))

@@ -4,13 +4,13 @@ Letters: lam row weights, H0 = sum_i lam_i hess l_i + mu I, g_i = grad l_i, of d
 """
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from lrisk_cli.kernels import core
+from lrisk_cli.linear import cho_factor_lifted, cho_solve
 from lrisk_cli.problem import Problem
 from lrisk_cli.risk import Tied
 
@@ -26,31 +26,25 @@ MANY_TIES = 1000
 TIE_CHUNK = 1024
 
 
+class Solvable(Protocol):
+    """A matrix of second derivatives that Newton steps can be taken with."""
+
+    def solve(self, gradients: Array) -> Array:
+        """H^-1 g for one gradient or a stack of them."""
+
+
 class Dense:
     """H as a matrix, factored when it is first solved with; lifted a little where singular."""
 
     def __init__(self, H: Array) -> None:
         self.H = H
-        self._factor: Any = None
+        self._factor: Array | None = None
 
     def solve(self, gradients: Array) -> Array:
-        """H^-1 g for one gradient or a stack of them."""
         if self._factor is None:
-            self._factor = self._lifted_factor()
-        flat = linalg.cho_solve(
-            self._factor, gradients.reshape(-1, len(self.H)).T, check_finite=False
-        )
+            self._factor = cho_factor_lifted(self.H)
+        flat = cho_solve(self._factor, gradients.reshape(-1, len(self.H)).T)
         return np.ascontiguousarray(flat.T).reshape(gradients.shape)
-
-    def _lifted_factor(self) -> Any:
-        H = self.H
-        least = 1e-14 * float(np.trace(H)) / len(H)
-        for power in range(8):
-            try:
-                return linalg.cho_factor(H, check_finite=False)
-            except linalg.LinAlgError:
-                H = self.H + 100.0**power * least * np.eye(len(H))
-        raise linalg.LinAlgError("a matrix of second derivatives that no lift makes positive")
 
 
 def bends(problem: Problem, Z: Array, lam: Array) -> Array:

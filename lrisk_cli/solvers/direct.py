@@ -1,24 +1,47 @@
 """The mean: its row weights never change, so one weighted fit is the answer."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lrisk_cli.certificate import weighted_minimiser
 from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.outcome import Course, Limits, Solution
 
+Array = NDArray[np.float64]
 
-def solve_mean(problem: Problem, limits: Limits, report: Report = silent) -> Solution:
-    """Ridge by Cholesky for squared losses; Newton, or L-BFGS for many unknowns, for others."""
+
+def solve_mean(
+    problem: Problem, limits: Limits, report: Report = silent, start: Array | None = None
+) -> Solution:
+    """Ridge by Cholesky for squared losses; Newton, or L-BFGS for many unknowns, for others.
+
+    The others begin at `start` where it is better than zero.
+    """
     course = Course(problem, limits, report)
     zero = problem.at(np.zeros(problem.shape), course.weigher)
     course.begin(zero.objective, zero.smoothed)
     course.note(zero.objective)
-    W, accuracy = zero.W, 0.1 * limits.tol * course.gained
-    W, passes = weighted_minimiser(problem, problem.sigma, W, accuracy)
-    point = problem.at(W, course.weigher)
-    course.passes += passes + 2.0
-    course.offer(W, point.objective, point.smoothed)
+    course.passes += 1.0
+    if start is not None and problem.loss.name != "squared":
+        near = problem.at(start, course.weigher)
+        course.passes += 1.0
+        course.offer(start, near.objective, near.smoothed)
+    # What is accurate enough depends on what is gained: first a rough answer, then the rest.
+    accuracy = 1e-3 * zero.objective
+    while True:
+        W, passes = weighted_minimiser(problem, problem.sigma, course.W, accuracy)
+        point = problem.at(W, course.weigher)
+        course.passes += passes + 1.0
+        course.note(point.objective)
+        better = course.offer(W, point.objective, point.smoothed)
+        needed = 0.1 * limits.tol * course.gained
+        gradient = problem.gradient(W, point.margins, problem.sigma)
+        accurate = float(np.sum(gradient**2)) <= 2.0 * problem.mu * needed
+        limit = course.exhausted()
+        if accurate or limit or (accuracy <= needed and not better):
+            break
+        accuracy = needed
     course.prove(problem.sigma, W)
     course.note(point.objective)
-    return course.solution("stopped because rounding hides what is left")
+    return course.solution(limit or "stopped because rounding hides what is left")

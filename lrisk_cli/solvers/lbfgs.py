@@ -50,8 +50,9 @@ class Lbfgs(ProximalPoint):
         *,
         track_ranks: bool = False,
         report: Report = silent,
+        start: Array | None = None,
     ) -> None:
-        super().__init__(problem, limits, track_ranks=track_ranks, report=report)
+        super().__init__(problem, limits, track_ranks=track_ranks, report=report, start=start)
         # A lower bound that is guessed, not proved; the gap to it that the last round left, and
         # whether that is little of the one before.
         self.guide = -np.inf

@@ -77,10 +77,14 @@ def minimise(
     step: float | None = None,
     track_ranks: bool = False,
     report: Report = silent,
+    start: Array | None = None,
 ) -> Solution:
-    """Run the method until the gap is proved or a limit is reached."""
+    """Run the method until the gap is proved or a limit is reached.
+
+    It begins at `start` where that is better than zero.
+    """
     course = Course(problem, limits, report, track_ranks=track_ranks)
-    return _Run(problem, method, step, course).run()
+    return _Run(problem, method, step, course).run(start)
 
 
 class _Run:
@@ -105,8 +109,12 @@ class _Run:
         self.course.begin(self.point.objective, self.point.smoothed)
         self.recent.add(self.point.lam)
 
-    def run(self) -> Solution:
+    def run(self, start: Array | None = None) -> Solution:
         course = self.course
+        if start is not None:
+            near = self._at(start)
+            if course.offer(start, near.objective, near.smoothed):
+                self.point = near
         self.method.restart(self.point.W)
         course.note(self.point.objective, self.point.rank_changes)
         while (why := self._why_stop()) is None:

@@ -8,18 +8,20 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from lrisk_cli.problem import Point, Problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.curvature import (
     MANY_TIES,
+    Dense,
+    Solvable,
     joint_curvature,
     make_curvature,
     tie_curvature,
 )
 from lrisk_cli.solvers.outcome import Limits
 from lrisk_cli.solvers.proximal import UNSOLVED, Place, ProximalPoint
+from lrisk_cli.solvers.rowspace import RowCurvature
 
 Array = NDArray[np.float64]
 
@@ -42,24 +44,26 @@ class Newton(ProximalPoint):
         *,
         track_ranks: bool = False,
         report: Report = silent,
+        start: Array | None = None,
     ) -> None:
-        super().__init__(problem, limits, track_ranks=track_ranks, report=report)
+        super().__init__(problem, limits, track_ranks=track_ranks, report=report, start=start)
         self.curvature = make_curvature(problem)
         # The best lower bound by current curvatures is a guide, not a proof. A proof is tried when
         # the guide promises this share of the gap asked for, and less after each that failed.
         self.guide = -np.inf
         self.share = 0.9
         self.misled = False
-        self.last: Array | None = None
+        self.last: Dense | None = None
 
     def mean_fit(self, start: Array, accuracy: float) -> tuple[Array, int]:
         """For squared losses by a Gram matrix that is kept; of every other row where the mean's
         minimiser will not be the answer itself."""
-        n, d = self.problem.X.shape
-        if self.problem.loss.name != "squared" or d > n:
+        problem = self.problem
+        n, d = problem.X.shape
+        if problem.loss.name != "squared" or d > n or problem.outer is not None:
             return super().mean_fit(start, accuracy)
         enough = d <= NEAR_MEAN * self.course.limits.tol * n or n < 2 * ROWS_PER_COLUMN * d
-        self.last, W = _ridge(self.problem, 1 if enough else 2)
+        self.last, W = _ridge(problem, 1 if enough else 2)
         return W, 1
 
     def proved_at(self, start: Point) -> bool:
@@ -69,7 +73,7 @@ class Newton(ProximalPoint):
             return False
         gradient = self.problem.gradient(start.W, start.margins, start.lam)
         self.course.passes += 1.0
-        step = _solve(curvature, gradient)
+        step = curvature.solve(gradient)
         promised = start.objective - float(np.sum(gradient * step))
         self._prove_if(promised, start.lam, start.W - step, near=False)
         self.course.note(start.objective, start.rank_changes)
@@ -82,7 +86,8 @@ class Newton(ProximalPoint):
             H, decrement = self._curvature(place, gradient)
             if self.course.converged or self.course.exhausted():
                 return place, n_steps
-            P = -_solve(H, gradient)
+            P = -H.solve(gradient)
+            del H  # before the next one takes as much memory
             slope = float(np.sum(gradient * P))
             # phi may be flat to rounding while its weights still have far to go.
             solved = decrement <= 0.1 * self.course.limits.tol * self.course.gained
@@ -95,8 +100,31 @@ class Newton(ProximalPoint):
                 return place, n_steps
         return place, UNSOLVED
 
-    def _curvature(self, place: Place, gradient: Array) -> tuple[Array, float]:
-        """The curvature of phi, and the distance of W from the minimum for fixed weights.
+    def _curvature(self, place: Place, gradient: Array) -> tuple[Solvable, float]:
+        """The curvature of phi, and the distance of W from the minimum for fixed weights."""
+        problem = self.problem
+        if problem.outer is None or problem.loss.n_outputs > 1:
+            return self._by_columns(place, gradient)
+        return self._by_rows(place, gradient)
+
+    def _by_rows(self, place: Place, gradient: Array) -> tuple[RowCurvature, float]:
+        """The same where products of rows are known: a system with the rows that count.
+
+        The curvature with ties is good enough to see, with caution, whether the gap can be proved.
+        """
+        problem, tied = self.problem, len(place.tied.rows) > 0
+        if self.misled or not tied:
+            H0 = RowCurvature(problem, place.Z, place.lam)
+            decrement = self._record(place, gradient, H0, caution=1.0)
+            if not tied or self.course.converged:
+                return H0, decrement
+        H = RowCurvature(problem, place.Z, place.lam, place.tied, self.nu)
+        if not self.misled:
+            decrement = self._record(place, gradient, H, caution=2.0)
+        return H, decrement
+
+    def _by_columns(self, place: Place, gradient: Array) -> tuple[Dense, float]:
+        """The same by matrices of unknowns x unknowns.
 
         Where many rows are tied it costs a Gram matrix of its own. The last one is then good
         enough to see, with caution, whether the gap can be proved already.
@@ -104,13 +132,14 @@ class Newton(ProximalPoint):
         problem = self.problem
         many = problem.loss.n_outputs == 1 and len(place.tied.rows) > MANY_TIES
         if not many or self.misled:
-            H0 = self.curvature.base(place.Z, place.lam)
+            H0 = Dense(self.curvature.base(place.Z, place.lam))
             decrement = self._record(place, gradient, H0, caution=1.0)
             if not len(place.tied.rows) or self.course.converged:
                 return H0, decrement
             if many:
                 return self._joint(place), decrement
-            return H0 + tie_curvature(problem, place.Z, place.tied) / self.nu, decrement
+            ties = tie_curvature(problem, place.Z, place.tied)
+            return Dense(H0.H + ties / self.nu), decrement
         decrement = np.inf
         if self.last is not None:
             decrement = self._record(place, gradient, self.last, caution=2.0)
@@ -119,10 +148,10 @@ class Newton(ProximalPoint):
         self.last = self._joint(place)
         return self.last, decrement
 
-    def _joint(self, place: Place) -> Array:
-        return joint_curvature(self.problem, place.Z, place.lam, place.tied, self.nu)
+    def _joint(self, place: Place) -> Dense:
+        return Dense(joint_curvature(self.problem, place.Z, place.lam, place.tied, self.nu))
 
-    def _record(self, place: Place, gradient: Array, H: Array, *, caution: float) -> float:
+    def _record(self, place: Place, gradient: Array, H: Solvable, *, caution: float) -> float:
         """Offer W as the best, raise the guiding bound, and prove when it promises enough.
 
         The bound is tried with the weights of the projection, which are good at kinks, and with
@@ -135,7 +164,7 @@ class Newton(ProximalPoint):
         objective = weighed.value + penalty
         course.offer(place.W, objective, objective)
         sorted_gradient = problem.gradient(place.W, place.Z, weighed.lam)
-        steps = _solve(H, np.stack([gradient, sorted_gradient]))
+        steps = H.solve(np.stack([gradient, sorted_gradient]))
         decrement, sorted_decrement = (
             caution * 0.5 * float(np.sum(g * step))
             for g, step in zip((gradient, sorted_gradient), steps, strict=True)
@@ -189,26 +218,13 @@ class Newton(ProximalPoint):
         return new, True
 
 
-def _ridge(problem: Problem, every: int) -> tuple[Array, Array]:
+def _ridge(problem: Problem, every: int) -> tuple[Dense, Array]:
     """Curvature of the mean and its minimiser, by one row in `every`."""
     if every > 1:
         X = np.ascontiguousarray(problem.X[::every])
-        problem = replace(problem, X=X, y=problem.y[::every].copy())
+        problem = replace(problem, X=X, y=problem.y[::every].copy(), outer=None)
     weights = np.full(problem.n_rows, 1.0 / problem.n_rows)
     H = problem.gram(weights)
     H[np.diag_indices(len(H))] += problem.mu
-    target: Array = weights * problem.y
-    return H, _solve(H, problem.combine(target[:, None]))
-
-
-def _solve(H: Array, gradients: Array) -> Array:
-    """H^-1 g for one gradient or a stack of them; H lifted a little where it is singular."""
-    lift = 0.0
-    for _ in range(8):
-        try:
-            factor = linalg.cho_factor(H + lift * np.eye(len(H)) if lift else H, check_finite=False)
-            break
-        except linalg.LinAlgError:
-            lift = max(100.0 * lift, 1e-14 * float(np.trace(H)) / len(H))
-    flat: Array = linalg.cho_solve(factor, gradients.reshape(-1, len(H)).T, check_finite=False)
-    return np.ascontiguousarray(flat.T).reshape(gradients.shape)
+    curvature, target = Dense(H), weights * problem.y
+    return curvature, curvature.solve(problem.combine(target[:, None]))

@@ -187,9 +187,12 @@ class Course:
         gap, tol, smoothed = self.certificate.gap, self.limits.tol, self.smoothed_certificate
         if gap <= tol:
             return f"converged: gap {gap:.1e} proved, {tol:g} asked"
-        if self.converged and smoothed is not None:
-            return (
-                f"converged on the smoothed risk: gap {smoothed.gap:.1e} proved, {tol:g} asked; "
-                f"against the risk itself the gap is {gap:.1e}"
-            )
-        return f"not converged: {why} with gap {gap:.1e} proved, {tol:g} asked"
+        if smoothed is None:
+            return f"not converged: {why} with gap {gap:.1e} proved, {tol:g} asked"
+        ending = (
+            "converged on the smoothed risk:" if self.converged else f"not converged: {why} with"
+        )
+        return (
+            f"{ending} gap {smoothed.gap:.1e} proved, {tol:g} asked; "
+            f"against the risk itself the gap is {gap:.1e}"
+        )

@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 # First smoothing: this share of the mean absolute deviation of the losses (their variance may not
 # exist) over the spread of sigma.
 FIRST_NU = 0.44
+# The share of it to begin with at the optimum of a neighbouring problem.
+NEAR_NU = 0.3
 # The smoothing is never made smaller than this share of the first.
 LEAST_NU = 3e-7
 # An inner problem of at most EASY steps was easy, of more than HARD hard; after UNSOLVED steps it
@@ -50,7 +52,7 @@ class Place:
 
 
 class ProximalPoint(ABC):
-    """One minimisation; `run` it once."""
+    """One minimisation; `run` it once. start: the optimum of a neighbouring problem, if known."""
 
     def __init__(
         self,
@@ -59,8 +61,10 @@ class ProximalPoint(ABC):
         *,
         track_ranks: bool = False,
         report: Report = silent,
+        start: Array | None = None,
     ) -> None:
         self.problem = problem
+        self.start = start
         self.course = Course(problem, limits, report, track_ranks=track_ranks)
         self.project = Projection(problem.spectrum, problem.sigma)
         self.centre = np.full(problem.n_rows, 1.0 / problem.n_rows)
@@ -105,12 +109,19 @@ class ProximalPoint(ABC):
         return False
 
     def _start(self) -> Point:
-        """At the minimiser of the mean, or at zero where its risk is lower."""
+        """At the minimiser of the mean, or at zero where its risk is lower.
+
+        A neighbour's optimum that is better than zero spares the mean and needs less smoothing.
+        """
         problem, course = self.problem, self.course
         W = np.zeros(problem.shape)
         zero = problem.at(W, course.weigher)
         course.begin(zero.objective, zero.smoothed)
         course.passes += 1.0
+        near = self._neighbour()
+        if near is not None:
+            self.nu = NEAR_NU * self._first_nu(near.losses)
+            return near
         accuracy = 1e-3 * course.gained
         W, passes = self.mean_fit(W, accuracy)
         mean = problem.at(W, course.weigher)
@@ -133,6 +144,14 @@ class ProximalPoint(ABC):
         if n_steps <= EASY:
             return 0.1 if len(place.tied.rows) > TIES_PER_UNKNOWN * place.W.size else 0.3
         return 0.5 if n_steps <= HARD else 1.0
+
+    def _neighbour(self) -> Point | None:
+        """The start that was given, where it is better than zero."""
+        if self.start is None:
+            return None
+        self.course.passes += 1.0
+        point = self.problem.at(self.start, self.course.weigher)
+        return point if self.course.offer(point.W, point.objective, point.smoothed) else None
 
     def place(self, W: Array, Z: Array) -> Place:
         """Weights and inner objective at W, whose margins are known."""

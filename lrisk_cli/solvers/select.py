@@ -1,9 +1,9 @@
 """From a solver's name and options to a solution."""
 
 from dataclasses import dataclass, replace
-from functools import cache
 
-from threadpoolctl import ThreadpoolController
+import numpy as np
+from numpy.typing import NDArray
 
 from lrisk_cli.errors import UsageError
 from lrisk_cli.names import Sampling, SolverName
@@ -20,9 +20,13 @@ from lrisk_cli.solvers.sgd import Sgd
 from lrisk_cli.solvers.softmax import Softmax
 from lrisk_cli.solvers.srda import Srda
 from lrisk_cli.solvers.subgradient import Subgradient
+from lrisk_cli.threads import one_thread
 
-# Newton's matrices are (unknowns x unknowns); beyond this they cost more than they save.
-NEWTON_UNKNOWNS = 1000
+Array = NDArray[np.float64]
+
+# Newton's matrices are (unknowns x unknowns); beyond this many, by the loss, they cost more than
+# they save: those of squared losses are updated where weights change, others made anew.
+NEWTON_UNKNOWNS = {"squared": 2000, "logistic": 1000}
 STOCHASTIC = {SolverName.LSVRG, SolverName.SGD, SolverName.SRDA}
 
 
@@ -62,22 +66,35 @@ def choose(problem: Problem, options: SolverOptions) -> Choice:
     if problem.flat:
         return Choice(SolverName.NEWTON, "the mean is one weighted fit")
     n_unknowns = problem.shape[0] * problem.shape[1]
-    if n_unknowns <= NEWTON_UNKNOWNS:
+    if problem.outer is not None and problem.loss.n_outputs == 1:
+        return Choice(SolverName.NEWTON, f"{problem.n_rows} rows are few enough for it")
+    if n_unknowns <= NEWTON_UNKNOWNS[problem.loss.name]:
         return Choice(SolverName.NEWTON, f"{n_unknowns} unknowns are few enough for it")
     return Choice(SolverName.LBFGS, f"{n_unknowns} unknowns are too many for newton")
 
 
 def solve(
-    problem: Problem, options: SolverOptions, limits: Limits, report: Report = silent
+    problem: Problem,
+    options: SolverOptions,
+    limits: Limits,
+    report: Report = silent,
+    start: Array | None = None,
 ) -> Solution:
-    """Minimise the problem; linear algebra runs on one thread, so that results repeat."""
+    """Minimise the problem; linear algebra runs on one thread, so that results repeat.
+
+    start: W (d, k) of a neighbouring problem, from which to begin where it is better than zero.
+    It spares work; what is proved does not depend on it. srda always begins at zero.
+    """
     solver = choose(problem, options).solver
-    with _blas_threads().limit(limits=1, user_api="blas"):
+    with one_thread():
         if solver in (SolverName.NEWTON, SolverName.LBFGS):
             if problem.flat:
-                return solve_mean(problem, limits, report)
+                return solve_mean(problem, limits, report, start)
             proximal = _proximal(problem, solver)
-            return proximal(problem, limits, track_ranks=options.track_ranks, report=report).run()
+            track_ranks = options.track_ranks
+            return proximal(
+                problem, limits, track_ranks=track_ranks, report=report, start=start
+            ).run()
         method = _method(problem, replace(options, solver=solver))
         return minimise(
             problem,
@@ -86,6 +103,7 @@ def solve(
             step=options.step,
             track_ranks=options.track_ranks,
             report=report,
+            start=None if solver is SolverName.SRDA else start,
         )
 
 
@@ -93,12 +111,6 @@ def _proximal(problem: Problem, solver: SolverName) -> type[ProximalPoint]:
     if solver is SolverName.LBFGS:
         return Lbfgs
     return Newton if problem.loss.n_outputs == 1 else Softmax
-
-
-@cache
-def _blas_threads() -> ThreadpoolController:
-    """What sets the threads of linear algebra; finding the libraries takes milliseconds."""
-    return ThreadpoolController()
 
 
 def check_options(options: SolverOptions) -> None:

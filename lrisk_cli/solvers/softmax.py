@@ -50,8 +50,9 @@ class Softmax(Lbfgs):
         *,
         track_ranks: bool = False,
         report: Report = silent,
+        start: Array | None = None,
     ) -> None:
-        super().__init__(problem, limits, track_ranks=track_ranks, report=report)
+        super().__init__(problem, limits, track_ranks=track_ranks, report=report, start=start)
         self.values: deque[float] = deque(maxlen=STEPS_BACK)
         # Whether the present round, and whether the next one, is left to Newton steps alone.
         self.stepping = self.stepping_next = False

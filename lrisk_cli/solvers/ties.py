@@ -6,8 +6,8 @@ all unknowns alike. (b I + C'C/nu)^-1 = (I - C' (nu b I + C C')^-1 C) / b.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
+from lrisk_cli.linear import cho_factor_lifted, cho_solve
 from lrisk_cli.problem import Problem
 from lrisk_cli.risk import Tied
 
@@ -27,12 +27,12 @@ class TieInverse:
         products = (self._X @ self._X.T) * (self._S @ self._S.T)
         products = self._centred(self._centred(products).T)
         products[np.diag_indices(len(products))] += nu * b
-        self._factor = linalg.cho_factor(products, overwrite_a=True, check_finite=False)
+        self._factor = cho_factor_lifted(products)
 
     def __call__(self, g: Array) -> Array:
         """g: (d, k)."""
         along = self._centred(np.einsum("ij,ij->i", self._X @ g, self._S))
-        along = self._centred(linalg.cho_solve(self._factor, along, check_finite=False))
+        along = self._centred(cho_solve(self._factor, along))
         result: Array = (g - ((along[:, None] * self._S).T @ self._X).T) / self._b
         return result
 

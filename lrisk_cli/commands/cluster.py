@@ -1,0 +1,229 @@
+"""`lrisk cluster`: find groups of rows, whatever a few outliers do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from lrisk_cli.commands import cluster_options, fit_options, options
+from lrisk_cli.commands.clock import Clock
+from lrisk_cli.errors import DataError, ExitCode
+from lrisk_cli.names import (
+    DEFAULT_CLUSTER_RISK,
+    ClusterSolver,
+    Missing,
+    Standardize,
+    Unseen,
+)
+
+if TYPE_CHECKING:
+    from lrisk_cli.agreement import Agreement
+    from lrisk_cli.clustermodel import ClusterModel
+    from lrisk_cli.clusters import ClusterOptions, Placement
+    from lrisk_cli.design import Design, DesignOptions, RawDesign
+    from lrisk_cli.reports.clusters import Judged
+    from lrisk_cli.tables import Table
+
+
+def cluster(
+    data: options.DataPaths,
+    clusters: cluster_options.Clusters,
+    features: fit_options.Features = None,
+    exclude: fit_options.Exclude = None,
+    id_column: options.IdColumn = None,
+    dtype: fit_options.Dtypes = None,
+    missing: fit_options.MissingPolicy = Missing.ERROR,
+    unseen: fit_options.UnseenPolicy = Unseen.ERROR,
+    max_categories: fit_options.MaxCategories = 100,
+    risk: cluster_options.Risk = DEFAULT_CLUSTER_RISK,
+    standardize: cluster_options.StandardizeChoice = Standardize.FEATURES,
+    solver: cluster_options.Solver = ClusterSolver.LLOYD,
+    starts: cluster_options.Starts = 10,
+    tol: cluster_options.Tol = None,
+    max_iterations: cluster_options.MaxIterations = None,
+    batch_size: cluster_options.BatchSize = None,
+    step: cluster_options.Step = None,
+    epochs: cluster_options.Epochs = None,
+    seed: fit_options.Seed = 0,
+    label: cluster_options.Label = None,
+    inlier_labels: cluster_options.InlierLabels = None,
+    output: cluster_options.Output = None,
+    assignments: cluster_options.AssignmentsFile = None,
+    json: options.Json = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
+    no_progress: options.NoProgress = False,
+) -> int:
+    """Group the rows of a table, whatever its outliers.
+
+    Minimises a falling spectral risk of the squared distances to the nearest of K centres: rows
+    far from every centre get little or no weight. With --risk mean this is k-means.
+    """
+    from lrisk_cli.design import DesignOptions
+
+    job = _Job(
+        data=data,
+        dtypes=fit_options.parse_dtypes(dtype or ()),
+        ks=cluster_options.parse_clusters(clusters),
+        columns=DesignOptions(
+            target=None,
+            features=fit_options.parse_names(features),
+            exclude=fit_options.parse_names(exclude),
+            id_column=id_column,
+            missing=missing,
+            unseen=unseen,
+            max_categories=max_categories,
+            standardize=standardize,
+            intercept=False,
+            aside=None if label is None else ("--label", label),
+        ),
+        clustering=cluster_options.solver_options(
+            risk,
+            solver,
+            starts,
+            seed,
+            {"tol": tol, "max_iterations": max_iterations},
+            {"batch_size": batch_size, "step": step, "epochs": epochs},
+        ),
+        label=label,
+        inliers=cluster_options.parse_inliers(inlier_labels, label),
+        output=output,
+        assignments=assignments,
+    )
+    done = _run(job, force=force, quiet=quiet, bar=not no_progress)
+    _show(job, done, as_json=json)
+    return ExitCode.DONE
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What was asked for."""
+
+    data: Sequence[str]
+    dtypes: dict[str, str]
+    ks: tuple[int, ...]
+    columns: "DesignOptions"
+    clustering: "ClusterOptions"
+    label: str | None
+    inliers: tuple[str, ...]
+    output: str | None
+    assignments: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What came of it."""
+
+    model: "ClusterModel"
+    judged: "Judged"
+    notes: tuple[str, ...]
+    timings: dict[str, float]
+
+
+def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
+    """Read, design, cluster, judge, write."""
+    from lrisk_cli.clustermodel import make_model, save_clusters
+    from lrisk_cli.clusters import check_rows, find_clusters, pick
+    from lrisk_cli.design import encode_design, read_design
+    from lrisk_cli.reports.progress import ProgressDisplay
+    from lrisk_cli.tables import check_apart, check_output, open_table, write_table
+
+    clock = Clock()
+    for path, is_table in ((job.output, False), (job.assignments, True)):
+        if path is not None:
+            check_output(path, force=force, table=is_table)
+    with ProgressDisplay("cluster", quiet=quiet, bar=bar) as report:
+        table = open_table(job.data, dtypes=job.dtypes)
+        check_apart([job.output, job.assignments], table.paths)
+        raw = read_design(table, job.columns, report)
+        _require_numbers(raw)
+        clock.lap("read_s")
+        design, _ = encode_design(raw, job.columns)
+        del raw
+        check_rows(table.label, design.X, job.ks[-1])
+        clock.lap("design_s")
+        found = find_clusters(design.X, job.ks, job.clustering, report)
+        best = pick(found)
+        clock.lap("solve_s")
+        model, placed = make_model(design, best, found, job.clustering)
+        # The largest array of all: from here on only distances are needed.
+        design = replace(design, X=design.X[:0].copy())
+        judged = _judge(job, table, design, model, placed)
+        clock.lap("judge_s")
+        if job.assignments is not None:
+            write_table(job.assignments, _assignment_columns(job, design, placed))
+        if job.output is not None:
+            save_clusters(job.output, model)
+        clock.lap("write_s")
+    notes = (*design.notes, *_remarks(best.reseeded))
+    return _Done(model, judged, notes, clock.timings())
+
+
+def _require_numbers(raw: "RawDesign") -> None:
+    if not any(column.kind == "number" for column in raw.features):
+        raise DataError(
+            f"{raw.label}: no feature holds numbers, and distances need one at least; pass "
+            "--dtype COLUMN=number, or choose other --features"
+        )
+
+
+def _judge(
+    job: _Job, table: "Table", design: "Design", model: "ClusterModel", placed: "Placement"
+) -> "Judged":
+    """The figures of the clusters on their own rows."""
+    from lrisk_cli.commands.cluster_scoring import judge_rows
+
+    agreement = (
+        None if job.label is None else _compare(job, table, design, len(model.centres), placed)
+    )
+    counts = replace(design.counts, used=len(design.rows))
+    return judge_rows(model, counts, placed.clusters, placed.losses, agreement)
+
+
+def _compare(
+    job: _Job, table: "Table", design: "Design", n_clusters: int, placed: "Placement"
+) -> "Agreement":
+    """Read the labels, one more pass over the table, and compare the clusters with them."""
+    import numpy as np
+
+    from lrisk_cli.agreement import LabelTally
+
+    name = str(job.label)
+    tally = LabelTally(f"{table.label}, column '{name}'", n_clusters, job.inliers)
+    for batch in table.batches([name], strays_are_missing=True):
+        ends = (batch.first_row, batch.first_row + batch.n_rows)
+        used = slice(*np.searchsorted(design.rows, ends))
+        cells: Any = batch.columns[name]
+        tally.add(cells[design.rows[used] - batch.first_row], placed.clusters[used])
+    return tally.agreement(placed.losses)
+
+
+def _assignment_columns(job: _Job, design: "Design", placed: "Placement") -> dict[str, Any]:
+    from lrisk_cli.commands.cluster_scoring import assignment_columns
+
+    named: dict[str, Any] = {"row": design.rows}
+    if design.ids is not None:
+        named["id"] = design.ids
+    return assignment_columns(
+        named, placed.clusters, placed.losses, placed.outliers, job.clustering.risk
+    )
+
+
+def _remarks(reseeded: int) -> tuple[str, ...]:
+    """What a user should know about the course of the search."""
+    if not reseeded:
+        return ()
+    what = "1 cluster was" if reseeded == 1 else f"{reseeded} clusters were"
+    return (f"{what} left without weight on the way and started again from another row",)
+
+
+def _show(job: _Job, done: _Done, *, as_json: bool) -> None:
+    from lrisk_cli.reports.clusters import cluster_document, print_clusters
+    from lrisk_cli.reports.documents import print_document
+
+    if as_json:
+        print_document(
+            cluster_document(job.output, done.model, done.judged, done.timings, done.notes)
+        )
+    else:
+        print_clusters(done.model, done.judged, job.output, done.notes)

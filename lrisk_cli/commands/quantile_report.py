@@ -1,0 +1,220 @@
+"""`lrisk quantile-report`: loss quantiles of models beside those of a baseline."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lrisk_cli.commands import fit_options, options, quantile_options
+from lrisk_cli.commands.comparing import Outcome
+from lrisk_cli.commands.quantile_subjects import Subject, files_subject, fits_subject
+from lrisk_cli.errors import ExitCode, UsageError
+from lrisk_cli.names import REPORTED_QUANTILES
+
+if TYPE_CHECKING:
+    from lrisk_cli.gates import Gate, Verdict
+    from lrisk_cli.quantiles import Array, Compared, Comparison
+    from lrisk_cli.reports.quantile_results import QuantileResults
+
+LEVELLED = ("difference", "normalised_difference")
+OVERALL = ("tail_gained", "average_lost")
+OF_ROWS = ("n_rows",)
+
+
+def quantile_report(
+    data: options.DataPaths,
+    model: quantile_options.Models = None,
+    baseline: quantile_options.Baseline = None,
+    target: quantile_options.Target = None,
+    risk: quantile_options.Risks = None,
+    holdout: quantile_options.Holdout = None,
+    repeats: quantile_options.Repeats = None,
+    seed: quantile_options.Seed = None,
+    features: fit_options.Features = None,
+    exclude: fit_options.Exclude = None,
+    dtype: fit_options.Dtypes = None,
+    task: quantile_options.TaskChoice = None,
+    l2: fit_options.L2 = None,
+    missing: quantile_options.MissingPolicy = None,
+    unseen: quantile_options.UnseenPolicy = None,
+    quantiles: quantile_options.Levels = REPORTED_QUANTILES,
+    by: quantile_options.By = None,
+    fail_on: quantile_options.Gates = None,
+    output: quantile_options.Output = None,
+    html: options.HtmlFile = None,
+    json: options.Json = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
+    no_progress: options.NoProgress = False,
+) -> int:
+    """Compare the loss quantiles of models: what the tail gains, what it costs.
+
+    Name fitted models with --model and --baseline; or name a --target, and the mean and the risks
+    are fitted on the spot. Differences are baseline minus model: positive where the model is
+    better.
+    """
+    from lrisk_cli.quantiles import parse_levels
+    from lrisk_cli.reports.progress import ProgressDisplay
+    from lrisk_cli.tables import check_apart
+
+    asked = _Asked(parse_levels(quantiles), _parse_gates(fail_on or ()), by)
+    of_fits = {
+        "--target": target, "--risk": risk, "--holdout": holdout, "--repeats": repeats,
+        "--seed": seed, "--features": features, "--exclude": exclude, "--dtype": dtype,
+        "--task": task, "--l2": l2,
+    }  # fmt: skip
+    subject: Subject
+    if model or baseline:
+        subject = files_subject(model or (), baseline, of_fits, missing, unseen)
+    else:
+        subject = fits_subject(of_fits, missing, unseen)
+    _check_outputs(output, html, force=force)
+    with ProgressDisplay("quantile-report", quiet=quiet, bar=not no_progress) as report:
+        table = subject.open(data)
+        check_apart([output, html], [*subject.paths, *table.paths])
+        if by is not None:
+            table.column(by)
+        results = _results(subject, subject.compare(table, by, asked.levels, report), asked)
+        _write(results, output, html)
+    _show(results, as_json=json)
+    failed = any(verdict.failed for _, verdict in results.verdicts)
+    return ExitCode.GATE_FAILED if failed else ExitCode.DONE
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The levels to report, the gates to judge, and the column of the groups."""
+
+    quantiles: tuple[float, ...]
+    gates: "tuple[Gate, ...]"
+    by: str | None
+
+    @property
+    def levels(self) -> "Array":
+        """All levels at which quantiles are needed, ascending: asked for, gated, and drawn."""
+        import numpy as np
+
+        from lrisk_cli.quantiles import CURVE
+
+        gated = [_level_of(gate.metric) for gate in self.gates]
+        wanted = [*self.quantiles, *(level for level in gated if level is not None)]
+        return np.unique([*CURVE.tolist(), *wanted])
+
+
+def _parse_gates(conditions: Sequence[str]) -> "tuple[Gate, ...]":
+    from lrisk_cli.gates import parse_gate
+
+    return tuple(parse_gate(text, _metric_name) for text in conditions)
+
+
+def _metric_name(text: str) -> str:
+    """The spelling under which a metric is reported; a metric without a figure is refused."""
+    from lrisk_cli.quantiles import parse_level
+
+    name, separator, level = text.strip().lower().partition(":")
+    if separator and name in LEVELLED:
+        return f"{name}:{parse_level(level, f'--fail-on {text}'):.15g}"
+    if not separator and name in (*OVERALL, *OF_ROWS):
+        return name
+    known = ", ".join([*(f"{name}:P" for name in LEVELLED), *OVERALL, *OF_ROWS])
+    raise UsageError(f"unknown metric {text!r}; quantile-report knows {known}")
+
+
+def _level_of(metric: str) -> float | None:
+    """The level that the name of a metric ends with, if it has one."""
+    name, _, level = metric.partition(":")
+    return float(level) if name in LEVELLED else None
+
+
+def _verdicts(
+    outcome: Outcome, gates: "Sequence[Gate]"
+) -> "tuple[tuple[str | None, Verdict], ...]":
+    """Every gate about models on each of them, then those about the rows, once."""
+    from lrisk_cli.gates import judge
+
+    of_models = [gate for gate in gates if gate.metric not in OF_ROWS]
+    found: list[tuple[str | None, Verdict]] = []
+    for name, compared in zip([*outcome.models][1:], outcome.comparison.models, strict=True):
+        figures = {gate.metric: _figure(outcome.comparison, compared, gate) for gate in of_models}
+        found += [(name, verdict) for verdict in judge(of_models, figures)]
+    of_rows = [gate for gate in gates if gate.metric in OF_ROWS]
+    return (*found, *((None, verdict) for verdict in judge(of_rows, {"n_rows": outcome.n_tested})))
+
+
+def _figure(comparison: "Comparison", compared: "Compared", gate: "Gate") -> float | None:
+    """The figure of a model that a gate asks for; None where it does not exist."""
+    import numpy as np
+
+    level = _level_of(gate.metric)
+    if level is None:
+        if gate.metric == "tail_gained":
+            return comparison.tail - compared.tail
+        return compared.mean - comparison.mean
+    difference = compared.difference.values[comparison.at(np.array([level]))]
+    if gate.metric.startswith(LEVELLED[1]):
+        difference = comparison.normalised(difference)
+    return None if np.isnan(difference[0]) else float(difference[0])
+
+
+def _results(subject: Subject, outcome: Outcome, asked: _Asked) -> "QuantileResults":
+    from lrisk_cli.reports.quantile_results import NamedModel, QuantileResults
+    from lrisk_cli.reports.terminal import describe_model
+
+    models = tuple(
+        NamedModel(name, describe_model(model), model.risk, outcome.gaps[name])
+        for name, model in outcome.models.items()
+    )
+    return QuantileResults(
+        models,
+        asked.quantiles,
+        outcome.comparison,
+        outcome.groups,
+        asked.by,
+        outcome.counts,
+        subject.splits(outcome),
+        _verdicts(outcome, asked.gates),
+        outcome.notes,
+    )
+
+
+def _check_outputs(output: str | None, html: str | None, *, force: bool) -> None:
+    """Refuse outputs that cannot be written before any work starts."""
+    from lrisk_cli.tables import check_output
+
+    if output is not None:
+        check_output(output, force=force, table=not _is_json(output))
+    if html is not None:
+        check_output(html, force=force)
+
+
+def _is_json(path: str) -> bool:
+    return path.lower().endswith(".json")
+
+
+def _write(results: "QuantileResults", output: str | None, html: str | None) -> None:
+    from lrisk_cli.reports.documents import encode_document
+    from lrisk_cli.reports.quantile_results import quantile_columns, quantile_document
+    from lrisk_cli.tables import write_bytes, write_table
+
+    if html is not None:
+        from lrisk_cli.reports.html import write_page
+        from lrisk_cli.reports.quantile_page import quantile_page
+
+        write_page(html, quantile_page(results, options.command_line()))
+    if output is None:
+        return
+    if _is_json(output):
+        write_bytes(output, encode_document(quantile_document(results)))
+    else:
+        write_table(output, quantile_columns(results))
+
+
+def _show(results: "QuantileResults", *, as_json: bool) -> None:
+    from lrisk_cli.reports.documents import print_document
+    from lrisk_cli.reports.quantile_results import quantile_document
+    from lrisk_cli.reports.quantile_text import print_quantiles
+
+    if as_json:
+        print_document(quantile_document(results))
+    else:
+        print_quantiles(results)

@@ -1,0 +1,206 @@
+"""Draw figures for pages with matplotlib: lines, steps, dots and bars over two axes."""
+
+import io
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log10
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.reports.html import Figure, Key, Table, dash_of
+from lrisk_cli.reports.svg import INK, MUTED, RULE, SERIES, clean_svg
+from lrisk_cli.reports.terminal import plain
+
+Array = NDArray[np.float64]
+Look = Literal["line", "step", "dots", "marks", "bars"]
+
+WIDTH, HEIGHT, ROW_HEIGHT = 5.6, 3.3, 0.28  # inches of 72 units each
+DASHES = ("solid", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",  # letters stay letters
+    "svg.hashsalt": "lrisk",  # the same drawing has the same ids
+    "text.parse_math": False,  # a column may be called $x$
+    "font.size": 11.0,
+    "axes.linewidth": 0.8,
+    "axes.edgecolor": RULE,
+    "axes.labelcolor": MUTED,
+    "axes.titlecolor": MUTED,
+    "text.color": INK,
+    "xtick.color": RULE,
+    "ytick.color": RULE,
+    "xtick.labelcolor": MUTED,
+    "ytick.labelcolor": MUTED,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "axes.unicode_minus": True,
+    "axes.formatter.useoffset": False,
+    "path.simplify": False,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """One set of points. color: 0 is the neutral one, others follow the palette of the page.
+
+    look: dots are small and many, marks large and few. low, high: a band around a line. An empty
+    name stays out of the key.
+    """
+
+    name: str
+    x: Array
+    y: Array
+    color: int = 1
+    look: Look = "line"
+    low: Array | None = None
+    high: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """A thin line at a value of the x or the y axis, with a word beside it."""
+
+    axis: Literal["x", "y"]
+    at: float
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plot:
+    """What to draw. title: the finding; alternative: the same for those who cannot see it.
+
+    ticks: places of the x axis and what to call them; rows: names down the y axis, from its top,
+    at y = 0, 1, ...; data: the numbers behind the picture.
+    """
+
+    title: str
+    alternative: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    x_log: bool = False
+    y_log: bool = False
+    x_percent: bool = False
+    y_percent: bool = False
+    ticks: Mapping[float, str] | None = None
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    rows: Sequence[str] = ()
+    guides: Sequence[Guide] = ()
+    note: str = ""
+    data: Table | None = None
+    keys: Sequence[Key] = field(default_factory=tuple)
+
+
+def draw(plot: Plot, name: str) -> Figure:
+    """The figure for a page. name: unlike those of the other figures on it."""
+    import matplotlib
+    from matplotlib.figure import Figure as Canvas
+
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        # Letters that the measuring font lacks: the reader's own fonts will show them.
+        warnings.simplefilter("ignore")
+        height = max(HEIGHT, ROW_HEIGHT * len(plot.rows) + 0.8) if plot.rows else HEIGHT
+        canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
+        canvas.patch.set_visible(False)
+        axes = canvas.add_subplot()
+        _prepare(axes, plot)
+        for series in plot.series:
+            _add(axes, series)
+        for guide in plot.guides:
+            _add_guide(axes, guide)
+        if plot.y_range is not None:
+            axes.set_ylim(*plot.y_range)
+        stream = io.StringIO()
+        canvas.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    title, alternative = plain(plot.title), plain(plot.alternative)
+    keys = [Key(s.name, s.color, s.look) for s in plot.series if s.name]
+    return Figure(
+        svg=clean_svg(stream.getvalue(), f"{name}-", title, alternative),
+        title=plot.title,
+        note=plot.note,
+        keys=tuple(plot.keys) or (tuple(keys) if len(keys) > 1 else ()),
+        data=plot.data,
+    )
+
+
+def _prepare(axes: Any, plot: Plot) -> None:
+    """Axes without ornaments: a base line, faint lines across, words in place of a side label."""
+    axes.patch.set_visible(False)
+    for side in ("left", "right", "top"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(which="both", length=0, pad=6)
+    axes.grid(axis="y")
+    axes.set_axisbelow(True)
+    axes.margins(x=0.01)
+    axes.set_xlabel(plain(plot.x_label))
+    axes.set_title(plain(plot.y_label), loc="left", fontsize=11.0)
+    for axis, is_log, percent in (
+        (axes.xaxis, plot.x_log, plot.x_percent),
+        (axes.yaxis, plot.y_log, plot.y_percent),
+    ):
+        if is_log:
+            axis._set_axes_scale("log")
+            axis.set_minor_formatter(lambda *_: "")
+        if is_log or percent:
+            axis.set_major_formatter(_spell_percent if percent else _spell_power)
+    if plot.ticks is not None:
+        axes.set_xticks(list(plot.ticks), list(plot.ticks.values()))
+    if plot.rows:
+        axes.set_yticks(range(len(plot.rows)), [plain(row) for row in plot.rows])
+        axes.set_ylim(len(plot.rows) - 0.5, -0.5)
+    if plot.x_range is not None:
+        axes.set_xlim(*plot.x_range)
+
+
+def _add(axes: Any, series: Series) -> None:
+    color = SERIES[series.color % len(SERIES)]
+    dash = DASHES[dash_of(series.color)]
+    if series.low is not None and series.high is not None:
+        axes.fill_between(series.x, series.low, series.high, color=color, alpha=0.14, linewidth=0.0)
+    if series.look == "dots":
+        axes.plot(
+            series.x, series.y, "o", color=color, markersize=3.2, alpha=0.6, markeredgewidth=0.0
+        )
+    elif series.look == "marks":
+        axes.plot(series.x, series.y, "o", color=color, markersize=6.5, markeredgewidth=0.0)
+    elif series.look == "bars":
+        width = 0.92 * float(np.min(np.diff(series.x))) if len(series.x) > 1 else 0.8
+        axes.bar(series.x, series.y, width=width, color=color, linewidth=0.0)
+    else:
+        steps = "steps-post" if series.look == "step" else "default"
+        axes.plot(series.x, series.y, color=color, linewidth=1.6, linestyle=dash, drawstyle=steps)
+
+
+def _add_guide(axes: Any, guide: Guide) -> None:
+    style = {"color": MUTED, "linewidth": 0.8, "linestyle": (0, (3, 2)), "zorder": 1.5}
+    words = {"fontsize": 10.0, "color": MUTED, "clip_on": False}
+    if guide.axis == "x":
+        axes.axvline(guide.at, **style)
+        at = {"xy": (guide.at, 1.0), "xycoords": ("data", "axes fraction")}
+        axes.annotate(
+            plain(guide.label), **at, xytext=(2, -2), textcoords="offset points",
+            ha="left", va="top", rotation=90, **words,
+        )  # fmt: skip
+    else:
+        axes.axhline(guide.at, **style)
+        at = {"xy": (1.0, guide.at), "xycoords": ("axes fraction", "data")}
+        axes.annotate(
+            plain(guide.label), **at, xytext=(0, 2), textcoords="offset points",
+            ha="right", va="bottom", **words,
+        )  # fmt: skip
+
+
+def _spell_percent(value: float, _: object = None) -> str:
+    return f"{100.0 * value:.6g} %"
+
+
+def _spell_power(value: float, _: object = None) -> str:
+    """A place of a logarithmic axis: 0.01, 1, 100, or 10⁻⁷ where it is far from 1."""
+    if value <= 0.0:
+        return ""
+    exponent = round(log10(value))
+    return f"{value:g}" if abs(exponent) <= 2 else "10" + str(exponent).translate(_SUPERSCRIPTS)

@@ -1,0 +1,209 @@
+"""Results as one page that stands alone: no script, no outside address, light, dark and print.
+
+A page is a title, a sentence that sums it up, and sections of blocks: figures, tables, lists of
+facts, tiles with the main numbers, notes. Whoever builds a page fills these in; every text is
+escaped when the page is written.
+"""
+
+import hashlib
+import os
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, ClassVar, TypeAlias
+
+from lrisk_cli import __version__
+from lrisk_cli.errors import UsageError
+from lrisk_cli.reports.terminal import plain
+from lrisk_cli.tables import write_bytes
+
+MAX_BYTES = 2_000_000
+# Texts of a file may be of any length; a page shows their beginning.
+MAX_TEXT = 400
+MAX_ROWS = 200
+GATES = "Conditions that must not hold"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and what they are. beside: they stand among the figures that come before them."""
+
+    kind: ClassVar[str] = "facts"
+    pairs: Sequence[tuple[str, str]]
+    beside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """The few numbers that matter most: name, number, and a word about it."""
+
+    kind: ClassVar[str] = "tiles"
+    items: Sequence[tuple[str, str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Sentences to know before drawing conclusions."""
+
+    kind: ClassVar[str] = "notes"
+    items: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text under heads. texts: how many of the first columns hold words, not numbers.
+
+    beside: it stands among the figures that come before it.
+    """
+
+    kind: ClassVar[str] = "table"
+    caption: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    texts: int = 1
+    beside: bool = False
+
+    @property
+    def shown(self) -> Sequence[Sequence[str]]:
+        """The rows that the page has room for."""
+        return self.rows[:MAX_ROWS]
+
+    @property
+    def n_more(self) -> int:
+        """How many it has no room for."""
+        return max(0, len(self.rows) - MAX_ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a colour stands for. look: line, step, dots or bars."""
+
+    name: str
+    color: int
+    look: str = "line"
+
+    @property
+    def dash(self) -> int:
+        """The pattern of its line: colours alone do not reach everyone."""
+        return dash_of(self.color)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing made by `figures.draw`, its finding, its key, and the numbers behind it."""
+
+    kind: ClassVar[str] = "figure"
+    svg: str
+    title: str
+    note: str = ""
+    keys: Sequence[Key] = ()
+    data: Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A command, to be copied."""
+
+    kind: ClassVar[str] = "code"
+    text: str
+
+
+Block: TypeAlias = Facts | Tiles | Notes | Table | Figure | Code
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Blocks under a heading; figures that follow each other stand side by side where they fit."""
+
+    title: str
+    blocks: Sequence[Block]
+    lead: str = ""
+
+    @property
+    def runs(self) -> list[list[Block]]:
+        """The blocks; figures, and what stands beside them, together."""
+        grouped: list[list[Block]] = []
+        for block in self.blocks:
+            beside = block.kind == "figure" or getattr(block, "beside", False)
+            if beside and grouped and grouped[-1][0].kind == "figure":
+                grouped[-1].append(block)
+            else:
+                grouped.append([block])
+        return grouped
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A report: the command it came from, its title, what it found, and the rest in sections."""
+
+    command: str
+    title: str
+    lead: str
+    sections: Sequence[Section]
+    command_line: str
+
+
+def dash_of(color: int) -> int:
+    """Which of four patterns goes with a colour; the neutral one and the first are solid."""
+    return (max(color, 1) - 1) % 4
+
+
+def write_page(path: str | os.PathLike[str], page: Page) -> None:
+    """Put the page at `path`, whole or not at all."""
+    data = render(page).encode()
+    if len(data) > MAX_BYTES:
+        raise UsageError(
+            f"{path}: the page would have {len(data) / 1e6:.1f} MB, more than {MAX_BYTES / 1e6:g}; "
+            "report on fewer models"
+        )
+    write_bytes(path, data)
+
+
+def render(page: Page) -> str:
+    """The page as HTML; the same page gives the same text."""
+    style = _file("style.css")
+    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return str(
+        _environment()
+        .get_template("page.html")
+        .render(page=page, style=style, policy=policy, version=__version__)
+    )
+
+
+def shorten(text: str) -> str:
+    """Text as a page shows it: printable, not too long, and no line break before a percent sign."""
+    text = plain(text).replace(" %", "\u00a0%")
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+
+def brief(value: float | None) -> str:
+    """Four digits are enough for a page; nothing for none."""
+    return "" if value is None else f"{value:.4g}"
+
+
+def clip(name: str, length: int = 24) -> str:
+    """A name that fits beside an axis or over a column."""
+    return name if len(name) <= length else name[: length - 1] + "…"
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(_file),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["short"] = shorten
+    environment.filters["printable"] = plain
+    return environment
+
+
+def _file(name: str) -> str:
+    return files("lrisk_cli.reports").joinpath("pages", name).read_text("utf-8")

@@ -1,0 +1,186 @@
+"""A quantile report for people: a compact table and a small chart for each model."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.pairs import Group
+from lrisk_cli.quantiles import Compared, Comparison, better_from
+from lrisk_cli.reports.chart import draw_bars
+from lrisk_cli.reports.quantile_results import NamedModel, QuantileResults, Splits
+from lrisk_cli.reports.terminal import (
+    describe_rows,
+    gate_row,
+    number,
+    plain,
+    print_pairs,
+    print_rows,
+)
+
+Array = NDArray[np.float64]
+
+CHART_COLUMNS = 50
+CHART_TICKS = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
+# The chart stretches the tail: its columns are even in -log10(1 - p), up to this, and then p = 1.
+CHART_REACH = 2.2
+MAX_GROUPS = 12
+
+
+def print_quantiles(results: QuantileResults) -> None:
+    """Everything that the terminal shows of a report."""
+    rows = describe_rows(results.counts)
+    print_pairs(
+        [
+            ("baseline", _who(results.baseline)),
+            *(("model", _who(model)) for model, _ in results.compared),
+            ("rows", rows),
+            *([] if results.splits is None else [("splits", describe_splits(results.splits))]),
+            *(("note", plain(note)) for note in results.notes),
+        ]
+    )
+    for model, compared in results.compared:
+        print()
+        _print_compared(results, model, compared)
+    if results.groups:
+        print()
+        _print_groups(results)
+    if results.verdicts:
+        print()
+        gates = [[*gate_row(verdict), model or ""] for model, verdict in results.verdicts]
+        print_rows(gates, numbers=False)
+
+
+def describe_splits(splits: Splits) -> str:
+    """One line on how the rows were split."""
+    times = f"averages over {splits.repeats} random splits" if splits.repeats > 1 else "one split"
+    last = splits.seed + splits.repeats - 1
+    seeds = f"seeds {splits.seed} to {last}" if splits.repeats > 1 else f"seed {splits.seed}"
+    return f"{times} ({seeds}): {splits.n_train} rows learned from, {splits.n_test} judged"
+
+
+def finding(comparison: Comparison, compared: Compared) -> str:
+    """What the model gains and what it costs, in one sentence without its end."""
+    start = better_from(comparison.levels, compared.difference.values)
+    if start is None:
+        where = "no better at the largest losses"
+    elif start == 0.0:
+        where = "better at every level"
+    else:
+        where = f"better from p = {start:.3g} on"
+    tail = percent_change(compared.tail, comparison.tail)
+    mean = percent_change(compared.mean, comparison.mean)
+    return f"{where}; the mean of the worst tenth is {tail}, that of all rows {mean}"
+
+
+def percent_change(value: float, before: float) -> str:
+    """ "2.1 % lower", "unchanged", or the plain difference where there is nothing to relate to."""
+    if value == before:
+        return "unchanged"
+    word = "lower" if value < before else "higher"
+    change = abs(value - before)
+    return f"{100.0 * change / before:.2g} % {word}" if before > 0.0 else f"{change:.3g} {word}"
+
+
+def ends(low: float, high: float) -> str:
+    """An interval to read; empty where it has no end."""
+    if np.isnan(low) and np.isnan(high):
+        return ""
+    return f"{low:.3g} to {'?' if np.isnan(high) else f'{high:.3g}'}"
+
+
+def _who(model: NamedModel) -> str:
+    # Models fitted on the spot are called by their risk, which the description tells anyway.
+    return (
+        model.description
+        if model.name == model.risk
+        else f"{plain(model.name)}: {model.description}"
+    )
+
+
+def _print_compared(results: QuantileResults, model: NamedModel, compared: Compared) -> None:
+    comparison = results.comparison
+    names = f"{plain(model.name)} against {plain(results.baseline.name)}"
+    print(f"{names}: {finding(comparison, compared)}")
+    print()
+    heads = ["loss quantile", "baseline", "model", "difference", "95 % interval", "of mean loss"]
+    of_levels, of_means = quantile_rows(results, compared), mean_rows(comparison, compared)
+    print_rows([heads, *of_levels, [], *of_means])
+    print()
+    _print_chart(comparison, compared.difference.values)
+
+
+def quantile_rows(
+    results: QuantileResults, compared: Compared, spell: Callable[[float], str] = number
+) -> list[list[str]]:
+    """For each level both quantiles, their difference, its interval, and it over the mean loss."""
+    comparison, difference = results.comparison, compared.difference
+    normalised = comparison.normalised(difference.values)
+    return [
+        [
+            f"{level:g}",
+            spell(comparison.losses.values[i]),
+            spell(compared.losses.values[i]),
+            spell(difference.values[i]),
+            ends(difference.low[i], difference.high[i]),
+            percent(normalised[i]),
+        ]
+        for level, i in zip(results.quantiles, results.places, strict=True)
+    ]
+
+
+def mean_rows(
+    comparison: Comparison, compared: Compared, spell: Callable[[float], str] = number
+) -> list[list[str]]:
+    """The same for the mean of the worst tenth and of all rows; they have no interval."""
+    rows = []
+    for name, ours, theirs in (
+        ("worst tenth", compared.tail, comparison.tail),
+        ("mean", compared.mean, comparison.mean),
+    ):
+        share = percent(float(comparison.normalised(np.array(theirs - ours))))
+        rows.append([name, spell(theirs), spell(ours), spell(theirs - ours), "", share])
+    return rows
+
+
+def _print_chart(comparison: Comparison, differences: Array) -> None:
+    """Differences in mean losses of the baseline, above the axis where the model is better."""
+    relative = comparison.mean > 0.0
+    steps = (np.arange(CHART_COLUMNS - 1) + 1.0) / (CHART_COLUMNS - 1)
+    levels = np.append(1.0 - 10.0 ** (-CHART_REACH * steps), 1.0)
+    values = np.interp(levels, comparison.levels, differences) / (comparison.mean or 1.0)
+    lines = draw_bars(values.tolist())
+    labelled = {0, len(lines) - 1} | {k for k, (edge, _) in enumerate(lines) if edge == 0.0}
+    for k, (edge, line) in enumerate(lines):
+        label = "" if k not in labelled else percent(edge) if relative else f"{edge:.3g}"
+        print(f"{label:>9} {line}".rstrip())
+    scale = [" "] * CHART_COLUMNS
+    for tick in CHART_TICKS:
+        text = f"{tick:g}"
+        end = int(np.argmin(np.abs(levels - tick))) + 1
+        scale[end - len(text) : end] = text
+    print(f"{'p':>9} {''.join(scale)}")
+
+
+def _print_groups(results: QuantileResults) -> None:
+    """Which groups carry the tail, and where the models help."""
+    names = [plain(model.name) for model in results.models]
+    heads = [f"by {results.by}", "rows", *(f"tail of {name}" for name in names)]
+    heads += [f"worst tenth, {name}" for name in names[1:]]
+    shown = results.groups[:MAX_GROUPS]
+    print_rows([heads, *([group.name, *group_cells(group)] for group in shown)])
+    n_more = len(results.groups) - MAX_GROUPS
+    if n_more > 0:
+        print(f"and {n_more} more groups; --json, -o and --html have more")
+
+
+def group_cells(group: Group) -> list[str]:
+    """Shares of the rows and of every tail, and what each model does to the worst tenth."""
+    comparison = group.comparison
+    shares = [f"{100.0 * share:.3g} %" for share in (group.row_share, *group.tail_shares)]
+    return [*shares, *(percent_change(each.tail, comparison.tail) for each in comparison.models)]
+
+
+def percent(value: float) -> str:
+    """A share with its sign, empty where it does not exist."""
+    return "" if np.isnan(value) else f"{100.0 * value:+.3g} %".replace("+0 %", "0")

@@ -1,0 +1,78 @@
+"""Newton's systems solved in the space of rows, for problems with as many unknowns as rows.
+
+Letters: lam row weights, S the s rows that bend, K = X_S X_S', H = mu I + X_S' M X_S with
+M = diag(D) + (1/nu) sum over blocks of tied rows of (diag(q^2) - q q'/size), D = lam times the
+curvature of the loss, q its slopes. Then H^-1 = (I - X_S' (K + mu M^-1)^-1 X_S) / mu.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.problem import Problem
+from lrisk_cli.risk import Tied
+
+Array = NDArray[np.float64]
+
+# Rows that bend less than this share of the one that bends most are left out.
+STRAIGHT = 1e-14
+
+
+class RowCurvature:
+    """H of a problem with one output whose products of rows are known, ready to be solved with."""
+
+    def __init__(
+        self, problem: Problem, Z: Array, lam: Array, tied: Tied | None = None, nu: float = 1.0
+    ) -> None:
+        bends = np.maximum(lam, 0.0) * problem.loss.curvature(Z)
+        slopes = problem.loss.slopes(Z, problem.y)[:, 0] / np.sqrt(nu)
+        total = bends.copy()
+        if tied is not None:
+            total[tied.rows] += slopes[tied.rows] ** 2
+        self._rows = np.flatnonzero(total > STRAIGHT * float(total.max()))
+        self._mu, self._B = problem.mu, total[self._rows]
+        self._X = problem.X[self._rows] if len(self._rows) < problem.n_rows else problem.X
+        # M = diag(B) - sum of u u' over blocks; v = B^-1 u / sqrt(1 - u' B^-1 u).
+        self._blocks: list[tuple[NDArray[np.intp], Array]] = []
+        A = problem.row_products(self._rows)
+        A[np.diag_indices(len(A))] += self._mu / self._B
+        if tied is not None:
+            for rows in np.split(tied.rows, np.cumsum(tied.sizes)[:-1]):
+                self._tie(A, rows, slopes, bends, total)
+        from scipy import linalg  # takes a while to load
+
+        # A is symmetric: its transpose is the same matrix in the order that LAPACK reads.
+        self._factor = linalg.cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)
+
+    def _tie(self, A: Array, rows: NDArray[np.intp], q: Array, D: Array, B: Array) -> None:
+        """Add mu v v' of one block to A."""
+        u = q[rows] / np.sqrt(len(rows))
+        # 1 - u' B^-1 u without cancellation: B = D + q^2.
+        slack = max(float(np.mean(D[rows] / B[rows])), np.finfo(np.float64).tiny)
+        v = u / B[rows] * np.sqrt(self._mu / slack)
+        at = np.searchsorted(self._rows, rows)
+        A[np.ix_(at, at)] += np.outer(v, v)
+        self._blocks.append((at, u))
+
+    def solve(self, gradients: Array) -> Array:
+        """H^-1 g for one gradient or a stack of them, with one step of refinement."""
+        G = gradients.reshape(-1, self._X.shape[1]).T
+        P = self._approximate(G)
+        P += self._approximate(G - self._times(P))
+        return np.ascontiguousarray(P.T).reshape(gradients.shape)
+
+    def _approximate(self, G: Array) -> Array:
+        """H^-1 G. (d, q)."""
+        from scipy import linalg
+
+        spanned = linalg.cho_solve(self._factor, self._X @ G, check_finite=False)
+        result: Array = (G - self._X.T @ spanned) / self._mu
+        return result
+
+    def _times(self, P: Array) -> Array:
+        """H P. (d, q)."""
+        XP = self._X @ P
+        MXP = self._B[:, None] * XP
+        for at, u in self._blocks:
+            MXP[at] -= np.outer(u, u @ XP[at])
+        result: Array = self._mu * P + self._X.T @ MXP
+        return result
