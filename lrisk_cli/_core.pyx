@@ -35,6 +35,7 @@ def cpu_has_avx2() -> bool:
 
 
 include "_core_passes.pxi"
+include "_core_softmax.pxi"
 include "_core_gram.pxi"
 include "_core_kernels.pxi"
 include "_core_sort.pxi"

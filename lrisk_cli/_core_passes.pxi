@@ -203,33 +203,6 @@ cdef inline double sigmoid(double z) noexcept nogil:
     return 1.0 / (1.0 + e) if z >= 0 else e / (1.0 + e)
 
 
-cdef inline double multinomial_loss(const double *z, Py_ssize_t k, Py_ssize_t label) noexcept nogil:
-    """log sum_c e^(z_c - z_label), the largest margin taken out first."""
-    cdef Py_ssize_t c, top = 0
-    cdef double rest = 0
-    for c in range(1, k):
-        if z[c] > z[top]:
-            top = c
-    for c in range(k):
-        if c != top:
-            rest += exp(z[c] - z[top])
-    return log1p(rest) + (z[top] - z[label])
-
-
-cdef inline void softmax(const double *z, double *p, Py_ssize_t k) noexcept nogil:
-    """p_c = e^(z_c) / sum e^z."""
-    cdef Py_ssize_t c
-    cdef double top = z[0], total = 0
-    for c in range(1, k):
-        if z[c] > top:
-            top = z[c]
-    for c in range(k):
-        p[c] = exp(z[c] - top)
-        total += p[c]
-    for c in range(k):
-        p[c] /= total
-
-
 def squared_losses(const double[::1] z, const double[::1] y, double[::1] out):
     """out = (y - z)^2 / 2."""
     cdef Py_ssize_t i
@@ -260,36 +233,6 @@ def binary_slopes(const double[::1] z, const double[::1] y, double[::1] out):
     with nogil:
         for i in range(z.shape[0]):
             out[i] = -sigmoid(-z[i]) if y[i] > 0.5 else sigmoid(z[i])
-
-
-def multinomial_losses(const double[:, ::1] z, const int32_t[::1] labels, double[::1] out):
-    """out_i = -log softmax(z_i)[label_i]."""
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(z.shape[0]):
-            out[i] = multinomial_loss(&z[i, 0], z.shape[1], labels[i])
-
-
-def softmax_rows(const double[:, ::1] z, double[:, ::1] out):
-    """out_i = softmax(z_i)."""
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(z.shape[0]):
-            softmax(&z[i, 0], &out[i, 0], z.shape[1])
-
-
-def multinomial_slopes(const double[:, ::1] z, const int32_t[::1] labels, double[:, ::1] out):
-    """out_i = softmax(z_i) - e_(label_i), small slopes as exact as large ones."""
-    cdef Py_ssize_t i, c
-    cdef double others
-    with nogil:
-        for i in range(z.shape[0]):
-            softmax(&z[i, 0], &out[i, 0], z.shape[1])
-            others = 0
-            for c in range(z.shape[1]):
-                if c != labels[i]:
-                    others += out[i, c]
-            out[i, labels[i]] = -others
 
 
 def weighted_magnitudes(const double[:, ::1] X, const double[::1] coefs, double[::1] out):

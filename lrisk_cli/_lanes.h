@@ -12,6 +12,17 @@ typedef int64_t four_bits __attribute__((vector_size(32), aligned(8)));
 #define STORE(p, v) (*(four *)(p) = (v))
 #define ALL(a) ((four){(a), (a), (a), (a)})
 
+/* z <- f(z) for each of count numbers; what becomes of one does not depend on the others. */
+#define EACH_FOUR(z, count, f)                                      \
+    Py_ssize_t j = 0;                                               \
+    for (; j + 4 <= count; j += 4) STORE(z + j, f(LOAD(z + j)));    \
+    if (j < count) {                                                \
+        four last = ALL(0.0);                                       \
+        for (Py_ssize_t t = j; t < count; t++) last[t - j] = z[t];  \
+        last = f(last);                                             \
+        for (Py_ssize_t t = j; t < count; t++) z[t] = last[t - j];  \
+    }
+
 static inline double four_sum(const four a) { return (a[0] + a[1]) + (a[2] + a[3]); }
 
 /* x . v by two running vectors and a tail. */
@@ -84,7 +95,7 @@ static inline void lane_add(double *W, const double *x, const double *q, Py_ssiz
 }
 
 /* e^x for x in [-inf, 0], to about one unit in the last place: x = m log 2 + r with
-   |r| <= log(2)/2, and a polynomial of degree 12 for e^r. Results below e^-600 become 0: nothing
+   |r| <= log(2)/2, and a polynomial of degree 13 for e^r. Results below e^-600 become 0: nothing
    beside the 1 that the largest margin contributes to a softmax, and never a slow subnormal. */
 static inline __attribute__((always_inline)) four four_exp(four x) {
     const four_bits low = (four_bits)(x < ALL(-600.0));
@@ -95,13 +106,14 @@ static inline __attribute__((always_inline)) four four_exp(four x) {
     const four r = (x - whole * ALL(6.93147180369123816490e-01))
                    - whole * ALL(1.90821492927058770002e-10);
     const four r2 = r * r, r4 = r2 * r2;
-    /* Pairs, then pairs of pairs: half the length of Horner's chain. */
-    const four c0 = (ALL(1.0) + r) + r2 * (ALL(0.5) + r * ALL(1.0 / 6.0));
-    const four c4 = (ALL(1.0 / 24.0) + r * ALL(1.0 / 120.0))
-                    + r2 * (ALL(1.0 / 720.0) + r * ALL(1.0 / 5040.0));
-    const four c8 = (ALL(1.0 / 40320.0) + r * ALL(1.0 / 362880.0))
-                    + r2 * (ALL(1.0 / 3628800.0) + r * ALL(1.0 / 39916800.0));
-    const four p = c0 + r4 * (c4 + r4 * (c8 + r4 * ALL(1.0 / 479001600.0)));
+    /* Pairs, then pairs of pairs: half the length of Horner's chain. The 1 comes last: what was
+       rounded before is small beside it. */
+    const four c2 = (ALL(0.5) + r * ALL(1.0 / 6.0)) + r2 * (ALL(1.0 / 24.0) + r * ALL(1.0 / 120.0));
+    const four c6 = (ALL(1.0 / 720.0) + r * ALL(1.0 / 5040.0))
+                    + r2 * (ALL(1.0 / 40320.0) + r * ALL(1.0 / 362880.0));
+    const four c10 = (ALL(1.0 / 3628800.0) + r * ALL(1.0 / 39916800.0))
+                     + r2 * (ALL(1.0 / 479001600.0) + r * ALL(1.0 / 6227020800.0));
+    const four p = ALL(1.0) + (r + r2 * (c2 + r4 * (c6 + r4 * c10)));
     const four result = p * (four)((((four_bits)shifted) + 1023) << 52);
     return (four)((four_bits)result & ~low);
 }
@@ -114,6 +126,37 @@ static inline double lane_exp(double *z, double top) {
     STORE(z + 4, high);
     return four_sum(both);
 }
+
+/* z <- e^z, for z in [-inf, 0]. */
+static inline void exp_all(double *z, Py_ssize_t count) { EACH_FOUR(z, count, four_exp) }
+
+/* log(1 + x) for x in [0, 2^50], to about one unit in the last place, after the C library of
+   FreeBSD: 1 + x = 2^e (1 + f) with 1 + f within sqrt(2) of 1, and a polynomial in f / (2 + f).
+   What rounding 1 + x lost comes back as c; where e is 0, f is x itself. */
+static inline __attribute__((always_inline)) four four_log1p(four x) {
+    const four sum = ALL(1.0) + x;
+    const four_bits shifted = (four_bits)sum + (0x3ff0000000000000 - 0x3fe6a09e00000000);
+    const four_bits small = (four_bits)(shifted < 0x4000000000000000);
+    const four_bits e = (shifted >> 52) - 0x3ff;
+    const four mantissa = (four)((shifted & 0x000fffffffffffff) + 0x3fe6a09e00000000);
+    /* As in four_exp: a whole number in the low bits of 1.5 * 2^52. */
+    const four whole = (four)(e + 0x4338000000000000) - ALL(6755399441055744.0);
+    const four f = (four)(((four_bits)x & small) | ((four_bits)(mantissa - ALL(1.0)) & ~small));
+    const four_bits large = (four_bits)(sum >= ALL(4.0));
+    const four lost = (four)(((four_bits)(ALL(1.0) - (sum - x)) & large)
+                             | ((four_bits)(x - (sum - ALL(1.0))) & ~large));
+    const four c = (four)((four_bits)(lost / sum) & ~small);
+    const four half = ALL(0.5) * f * f, s = f / (ALL(2.0) + f), z = s * s, w = z * z;
+    const four odd = z * (ALL(6.666666666666735130e-01) + w * (ALL(2.857142874366239149e-01)
+                     + w * (ALL(1.818357216161805012e-01) + w * ALL(1.479819860511658591e-01))));
+    const four even = w * (ALL(3.999999999940941908e-01) + w * (ALL(2.222219843214978396e-01)
+                      + w * ALL(1.531383769920937332e-01)));
+    return s * (half + (odd + even)) + (whole * ALL(1.90821492927058770002e-10) + c) - half + f
+           + whole * ALL(6.93147180369123816490e-01);
+}
+
+/* z <- log(1 + z), for z in [0, 2^50]. */
+static inline void log1p_all(double *z, Py_ssize_t count) { EACH_FOUR(z, count, four_log1p) }
 
 /* z <- s z - b slope + base; gives the largest. */
 static inline double lane_margins(double *z, double s, double b, const double *slope,
@@ -272,6 +315,7 @@ static inline void block_cosine(double *v, const double *phase, double scale) {
 #undef LOAD
 #undef STORE
 #undef ALL
+#undef EACH_FOUR
 #undef WIDTH
 #undef WIDE
 #undef LOAD_WIDE

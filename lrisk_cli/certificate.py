@@ -7,11 +7,11 @@ Rounding is allowed for: that of value and gradient in rounding.py, that of lam 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lrisk_cli.descent import Precondition, Spot, descend
 from lrisk_cli.kernels import core
 from lrisk_cli.linear import cho_factor_lifted, cho_solve
 from lrisk_cli.problem import Problem
@@ -19,8 +19,11 @@ from lrisk_cli.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
 
 Array = NDArray[np.float64]
 
-# Above this many unknowns a logistic bound is polished by L-BFGS instead of Newton steps.
+# Above this many unknowns a logistic bound is polished by L-BFGS instead of Newton steps,
 NEWTON_SIZE = 128
+# up to this many with the second derivative where ROUND evaluations have not been enough.
+MATRIX_SIZE = 1000
+ROUND, MAX_ROUNDS = 60, 10
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -58,20 +61,26 @@ def certify(objective: float, lower_bound: float, at_zero: float) -> Certificate
 
 
 def lower_bound(
-    problem: Problem, lam: Array, start: Array, accuracy: float, *, near: bool = True
+    problem: Problem,
+    lam: Array,
+    start: Array,
+    accuracy: float,
+    *,
+    near: bool = True,
+    precondition: Precondition | None = None,
 ) -> Bound:
     """Bound the optimum from below with the weights lam, repaired into P(sigma).
 
     `start` is a guess of the minimiser of the lam-weighted problem; `near`: it may be so good that
     the bound there is within `accuracy` of the best for these weights. If it is not, the minimiser
-    is computed; if rounding alone may exceed `accuracy`, the bound is evaluated in extended
-    precision.
+    is computed, with the help of `precondition` (see weighted_minimiser); if rounding alone may
+    exceed `accuracy`, the bound is evaluated in extended precision.
     """
     lam, excess = repair_weights(lam, problem.sigma)
     V, at = start, evaluate(problem, lam, start) if near else None
     passes = 1 if near else 0
     if at is None or at.slack(problem.mu) > accuracy:
-        better, used = weighted_minimiser(problem, lam, start, accuracy)
+        better, used = weighted_minimiser(problem, lam, start, accuracy, precondition)
         at_better = evaluate(problem, lam, better)
         passes += used + 1
         if at is None or not at_better.lower_bound(problem.mu) < at.lower_bound(problem.mu):
@@ -120,14 +129,21 @@ def repair_weights(lam: Array, sigma: Array) -> tuple[Array, float]:
 
 
 def weighted_minimiser(
-    problem: Problem, lam: Array, start: Array, accuracy: float
+    problem: Problem,
+    lam: Array,
+    start: Array,
+    accuracy: float,
+    precondition: Precondition | None = None,
 ) -> tuple[Array, int]:
-    """Nearly minimise lam.l(V) + mu/2 ||V||^2; the passes it took."""
+    """Nearly minimise lam.l(V) + mu/2 ||V||^2; the passes it took.
+
+    precondition: multiplies by a guess of the inverse second derivative.
+    """
     if problem.loss.name == "squared":
         return _ridge(problem, lam), 1
     if start.size <= NEWTON_SIZE:
         return _newton(problem, lam, start, accuracy)
-    return _lbfgs(problem, lam, start, accuracy)
+    return _lbfgs(problem, lam, start, accuracy, precondition)
 
 
 def _ridge(problem: Problem, lam: Array) -> Array:
@@ -155,16 +171,27 @@ def _ridge(problem: Problem, lam: Array) -> Array:
 
 
 def _solve(H: Array, rhs: Array) -> Array:
-    """H^-1 rhs by Cholesky with one step of refinement, H lifted a little where it is singular.
+    """H^-1 rhs by Cholesky with one step of refinement, H lifted a little where it is singular."""
+    inverse = _inverse(H)
+    solution = np.zeros_like(rhs)
+    for _ in range(2):
+        solution += inverse(rhs - H @ solution)
+    return np.ascontiguousarray(solution)
+
+
+def _inverse(H: Array) -> Precondition:
+    """Multiplies by H^-1, nearly where H is singular.
 
     Unit diagonals first: a lift is then small beside every column, however it is scaled.
     """
     scale = 1.0 / np.sqrt(np.diag(H))[:, None]
     factor = cho_factor_lifted(H * scale * scale.T)
-    solution = np.zeros_like(rhs)
-    for _ in range(2):
-        solution += scale * cho_solve(factor, scale * (rhs - H @ solution))
-    return np.ascontiguousarray(solution)
+
+    def times(g: Array) -> Array:
+        product = scale * cho_solve(factor, scale * g.reshape(len(H), -1))
+        return product.reshape(g.shape)
+
+    return times
 
 
 def _newton(
@@ -204,26 +231,37 @@ def _newton(
     return V, passes
 
 
-def _lbfgs(problem: Problem, lam: Array, V: Array, accuracy: float) -> tuple[Array, int]:
-    """The same by L-BFGS, for many unknowns."""
-    from scipy import optimize  # few fits need it, and it takes a while to load
+def _lbfgs(
+    problem: Problem, lam: Array, V: Array, accuracy: float, precondition: Precondition | None
+) -> tuple[Array, int]:
+    """The same by L-BFGS, for many unknowns.
 
-    length = [np.inf]
+    Where it is slow and the second derivative can be held, that becomes the preconditioner.
+    """
+    passes = 0
 
-    def value_and_gradient(flat: Array) -> tuple[float, Array]:
-        W = flat.reshape(V.shape)
-        Z = problem.margins(W)
-        gradient = problem.gradient(W, Z, lam).ravel()
-        length[0] = float(gradient @ gradient)
-        return problem.weighted_value(W, Z, lam), gradient
+    def spot_at(V: Array) -> Spot[Array]:
+        nonlocal passes
+        passes += 1
+        Z = problem.margins(V)
+        losses, slopes = problem.loss.values_and_slopes(Z, problem.y)
+        value = float(core.compensated_dot(lam, losses)) + problem.penalty(V)
+        return Spot(V, value, problem.pull(slopes, lam) + problem.mu * V, Z)
 
-    def stop_when_accurate(_: Any) -> None:
-        if length[0] <= 2.0 * problem.mu * accuracy:
-            raise StopIteration
+    def near(spot: Spot[Array]) -> bool:
+        return float(np.sum(spot.gradient**2)) <= 2.0 * problem.mu * accuracy
 
-    minimize: Any = optimize.minimize
-    result = minimize(
-        value_and_gradient, V.ravel(), jac=True, method="L-BFGS-B", callback=stop_when_accurate,
-        options={"maxiter": 500, "maxfun": 600, "maxcor": 20, "ftol": 0.0, "gtol": 0.0},
-    )  # fmt: skip
-    return np.ascontiguousarray(result.x.reshape(V.shape)), int(result.nfev)
+    matrix_fits = V.size <= MATRIX_SIZE
+    last = ROUND if matrix_fits else MAX_ROUNDS * ROUND
+
+    def done(spot: Spot[Array], _: float) -> bool:
+        return near(spot) or passes >= last
+
+    spot = spot_at(V)
+    for _ in range(MAX_ROUNDS):
+        spot = descend(spot_at, spot, done, precondition)
+        stalled = passes < last
+        if near(spot) or stalled or not matrix_fits:
+            break
+        precondition, last = _inverse(problem.hessian(spot.kept, lam)), last + ROUND
+    return spot.x, passes

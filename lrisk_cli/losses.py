@@ -40,11 +40,14 @@ class Loss(Protocol):
     def slopes(self, Z: Array, y: Targets) -> Array:
         """Derivative of each row's loss in its margins. (n, k)."""
 
+    def values_and_slopes(self, Z: Array, y: Targets) -> tuple[Array, Array]:
+        """Both of them. (n,), (n, k)."""
+
     def probabilities(self, Z: Array) -> Array | None:
         """Probability of each class. (n, classes); None for regression."""
 
     def curvature(self, Z: Array) -> Array:
-        """Second derivative of each row's loss in its margin, where there is one. (n,)."""
+        """Second derivative of each row's loss in its margin, or its trace if several. (n,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,9 @@ class SquaredLoss:
         out = np.empty_like(Z)
         core.squared_slopes(Z[:, 0], y, out[:, 0])
         return out
+
+    def values_and_slopes(self, Z: Array, y: Targets) -> tuple[Array, Array]:
+        return self.values(Z, y), self.slopes(Z, y)
 
     def probabilities(self, Z: Array) -> None:
         return None
@@ -98,6 +104,9 @@ class BinaryLoss:
         core.binary_slopes(Z[:, 0], y, out[:, 0])
         return out
 
+    def values_and_slopes(self, Z: Array, y: Targets) -> tuple[Array, Array]:
+        return self.values(Z, y), self.slopes(Z, y)
+
     def probabilities(self, Z: Array) -> Array:
         # Each class from its own margin: 1 - p would lose the small ones.
         none = np.zeros(len(Z))
@@ -124,14 +133,16 @@ class MultinomialLoss:
         return np.ascontiguousarray(y, dtype=np.int32)
 
     def values(self, Z: Array, y: Targets) -> Array:
-        out = np.empty(len(Z))
-        core.multinomial_losses(Z, y, out)
-        return out
+        return self.values_and_slopes(Z, y)[0]
 
     def slopes(self, Z: Array, y: Targets) -> Array:
-        out = np.empty_like(Z)
-        core.multinomial_slopes(Z, y, out)
-        return out
+        return self.values_and_slopes(Z, y)[1]
+
+    def values_and_slopes(self, Z: Array, y: Targets) -> tuple[Array, Array]:
+        """Both from the same exponentials. (n,), (n, k)."""
+        losses, slopes = np.empty(len(Z)), np.empty_like(Z)
+        core.multinomial_pass(Z, y, losses, slopes)
+        return losses, slopes
 
     def probabilities(self, Z: Array) -> Array:
         out = np.empty_like(Z)
@@ -139,8 +150,10 @@ class MultinomialLoss:
         return out
 
     def curvature(self, Z: Array) -> Array:
-        """Of several margins it is the matrix diag(p) - p p'; see Problem.hessian."""
-        raise TypeError("several margins have no single curvature")
+        """The trace of diag(p) - p p'."""
+        P = self.probabilities(Z)
+        trace: Array = np.einsum("ij,ij->i", P, 1.0 - P)
+        return trace
 
 
 def make_loss(name: str, n_classes: int = 0) -> Loss:

@@ -5,6 +5,7 @@ lam (n,) row weights, mu the penalty.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,10 @@ Array = NDArray[np.float64]
 
 # Rows of X that a Gram matrix takes in at a time: the sums do not depend on anything else.
 GRAM_CHUNK = 2048
-SOFTMAX_CHUNK = 512
 # Up to this many columns a kernel of our own is faster than BLAS; the rows it takes at a time.
 NARROW, NARROW_CHUNK = 64, 16
+# Where a smaller share of the rows than this has weight, copies of these are quicker than all.
+SPARSE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +104,20 @@ class Problem:
 
     def gradient(self, W: Array, Z: Array, lam: Array) -> Array:
         """sum_i lam_i grad l_i(W) + mu W. (d, k)."""
-        coefs = self.loss.slopes(Z, self.y)
-        coefs *= lam[:, None]
-        return self.combine(coefs) + self.mu * W
+        return self.pull(self.loss.slopes(Z, self.y), lam) + self.mu * W
+
+    def pull(self, slopes: Array, lam: Array) -> Array:
+        """sum_i lam_i grad l_i from the slopes of the losses in the margins. (d, k)."""
+        if self.loss.n_outputs > 1:
+            rows = np.flatnonzero(lam)
+            if len(rows) < SPARSE * self.n_rows:
+                return _product(self.X[rows], slopes[rows] * lam[rows, None])
+        return self.combine(slopes * lam[:, None])
 
     def combine(self, coefs: Array) -> Array:
         """X' coefs. (d, k)."""
         if self.loss.n_outputs > 1:
-            return self.X.T @ coefs
+            return _product(self.X, coefs)
         total = np.empty(self.shape)
         core.weighted_rows(self.X, coefs, total, np.empty(self.shape))
         return total
@@ -169,19 +177,26 @@ class Problem:
         return H
 
     def _softmax_curvature(self, Z: Array, lam: Array) -> Array:
-        """sum_i lam_i (diag(p_i) - p_i p_i') x x_i x_i', p_i the probabilities of row i."""
+        """sum_i lam_i (diag(p_i) - p_i p_i') x x_i x_i', p_i the probabilities of row i.
+
+        A Laplacian: with G = X' diag(lam p_c p_e) X, the block of classes c and e is -G, and that
+        of c with itself the sum of its G.
+        """
         d, k = self.shape
         P = self.loss.probabilities(Z)
         assert P is not None  # noqa: S101  (a softmax)
-        H = np.zeros((d * k, d * k))
-        for start in range(0, self.n_rows, SOFTMAX_CHUNK):
-            chunk = slice(start, start + SOFTMAX_CHUNK)
-            scaled = np.sqrt(lam[chunk, None]) * P[chunk]
-            rows = (self.X[chunk, :, None] * scaled[:, None, :]).reshape(-1, d * k)
-            H -= rows.T @ rows
-        for c in range(k):
-            H[c::k, c::k] += self.gram(lam * P[:, c])
-        return H
+        H = np.zeros((d, k, d, k))
+        for c, e in combinations(range(k), 2):
+            G = self.gram(lam * P[:, c] * P[:, e])
+            H[:, c, :, e] = H[:, e, :, c] = -G
+            H[:, c, :, c] += G
+            H[:, e, :, e] += G
+        return H.reshape(d * k, d * k)
+
+
+def _product(X: Array, coefs: Array) -> Array:
+    """X' coefs for a few columns of coefs: BLAS is quicker with the long side of X last. (d, k)."""
+    return np.ascontiguousarray((coefs.T @ X).T)
 
 
 def make_problem(

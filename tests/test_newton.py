@@ -11,7 +11,8 @@ from lrisk_cli.losses import make_loss
 from lrisk_cli.names import SmoothingName, SolverName
 from lrisk_cli.problem import Problem, make_problem
 from lrisk_cli.risk import Projection, Smoothing, Tied
-from lrisk_cli.solvers.curvature import SquaredCurvature, joint_curvature, tie_curvature
+from lrisk_cli.solvers import curvature
+from lrisk_cli.solvers.curvature import Dense, SquaredCurvature, joint_curvature, tie_curvature
 from lrisk_cli.solvers.outcome import Limits
 from lrisk_cli.solvers.select import SolverOptions, choose, solve
 from lrisk_cli.spectra import parse_risk
@@ -106,16 +107,46 @@ def test_joint_curvature_is_the_sum_of_its_parts(loss: str, n_classes: int) -> N
     np.testing.assert_allclose(joint_curvature(problem, Z, lam, tied, 0.7), parts, atol=1e-10)
 
 
+@pytest.mark.parametrize("sizes", [[2, 3, 45], [50], [2] * 25, [7, 7, 7, 7, 22]])
+@pytest.mark.parametrize(("loss", "n_classes"), LOSSES)
+def test_ties_are_summed_in_chunks(
+    sizes: list[int], loss: str, n_classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = small_problem(loss, "extremile:2", n_classes=n_classes)
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((problem.n_rows, problem.shape[1]))
+    rows = rng.permutation(problem.n_rows)[:50].astype(np.intp)
+    tied = Tied(rows, np.array(sizes, dtype=np.intp))
+    slopes = problem.loss.slopes(Z, problem.y)
+    expected = np.zeros((np.prod(problem.shape),) * 2)
+    for block in np.split(rows, np.cumsum(sizes)[:-1]):
+        g = np.array([np.outer(problem.X[i], slopes[i]).ravel() for i in block])
+        expected += (g - g.mean(axis=0)).T @ (g - g.mean(axis=0))
+    monkeypatch.setattr(curvature, "TIE_CHUNK", 16)
+    held, gradients = [], curvature._row_gradients
+    monkeypatch.setattr(
+        curvature, "_row_gradients", lambda *a: held.append(len(a[2])) or gradients(*a)
+    )
+    np.testing.assert_allclose(tie_curvature(problem, Z, tied), expected, rtol=1e-11, atol=1e-11)
+    assert max(held) <= 16
+
+
+def test_matrices_that_are_singular_are_lifted() -> None:
+    H = np.ones((4, 4))
+    g = np.full((2, 2), 3.0)
+    np.testing.assert_allclose(H @ Dense(H).solve(g).ravel(), g.ravel(), rtol=1e-6)
+
+
 def test_an_updated_gram_matrix_is_a_fresh_one() -> None:
     problem = small_problem("squared", "superquantile:0.5")
-    curvature, rng = SquaredCurvature(problem), np.random.default_rng(1)
+    kept, rng = SquaredCurvature(problem), np.random.default_rng(1)
     lam = rng.random(problem.n_rows)
     Z = np.zeros((problem.n_rows, 1))
     for _ in range(5):
         lam = lam.copy()
         lam[rng.integers(0, problem.n_rows, 10)] *= rng.random()
         expected = problem.X.T @ (lam[:, None] * problem.X) + problem.mu * np.eye(5)
-        np.testing.assert_allclose(curvature.base(Z, lam), expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(kept.base(Z, lam), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_auto_chooses_by_problem_and_says_why() -> None:

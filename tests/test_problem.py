@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import RISING, small_problem
+from scipy.special import softmax
 
 CASES = [("squared", 0), ("logistic", 2), ("logistic", 3)]
 
@@ -73,3 +74,26 @@ def test_gram_is_the_weighted_sum_of_outer_products(n_columns: int, weights: str
     }[weights]
     problem = replace(small_problem(), X=X)
     np.testing.assert_allclose(problem.gram(w), X.T @ (w[:, None] * X), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.9, 1.0])
+@pytest.mark.parametrize(("loss", "n_classes"), CASES)
+def test_rows_without_weight_pull_nowhere(loss: str, n_classes: int, share: float) -> None:
+    problem, rng = small_problem(loss, n_classes=n_classes), np.random.default_rng(4)
+    lam = rng.random(problem.n_rows) * (rng.random(problem.n_rows) < share)
+    slopes = rng.standard_normal((problem.n_rows, problem.shape[1]))
+    expected = problem.X.T @ (lam[:, None] * slopes)
+    np.testing.assert_allclose(problem.pull(slopes, lam), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_columns", [3, 70])
+@pytest.mark.parametrize("n_classes", [3, 6])
+def test_the_hessian_of_a_softmax_is_its_definition(n_columns: int, n_classes: int) -> None:
+    problem = small_problem("logistic", n_columns=n_columns, n_classes=n_classes)
+    rng = np.random.default_rng(5)
+    lam = rng.random(problem.n_rows) * (rng.random(problem.n_rows) < 0.5)
+    Z = rng.standard_normal((problem.n_rows, n_classes))
+    expected = problem.mu * np.eye(n_columns * n_classes)
+    for x, p, weight in zip(problem.X, softmax(Z, axis=1), lam, strict=True):
+        expected += weight * np.kron(np.outer(x, x), np.diag(p) - np.outer(p, p))
+    np.testing.assert_allclose(problem.hessian(Z, lam), expected, rtol=1e-11, atol=1e-12)

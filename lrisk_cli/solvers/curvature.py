@@ -3,6 +3,7 @@
 Letters: lam row weights, H0 = sum_i lam_i hess l_i + mu I, g_i = grad l_i, of d k numbers.
 """
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +22,8 @@ UPDATE_SHARE = 1.0 / 3.0
 REUSE = 0.05
 # Above this many tied rows the curvature is taken from one Gram matrix with them.
 MANY_TIES = 1000
+# Gradients of tied rows that are held at a time.
+TIE_CHUNK = 1024
 
 
 class Solvable(Protocol):
@@ -42,6 +45,14 @@ class Dense:
             self._factor = cho_factor_lifted(self.H)
         flat = cho_solve(self._factor, gradients.reshape(-1, len(self.H)).T)
         return np.ascontiguousarray(flat.T).reshape(gradients.shape)
+
+
+def bends(problem: Problem, Z: Array, lam: Array) -> Array:
+    """lam_i times the trace of row i's second derivative in its margins. (n,)."""
+    rows = np.flatnonzero(lam > 0.0)
+    result = np.zeros(len(lam))
+    result[rows] = lam[rows] * problem.loss.curvature(Z[rows])
+    return result
 
 
 class Curvature(Protocol):
@@ -104,14 +115,43 @@ def make_curvature(problem: Problem) -> Curvature:
 
 def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
     """sum over blocks of (g_i - mean g)(g_i - mean g)'. (d k, d k)."""
-    rows = problem.X[tied.rows]
-    slopes = problem.loss.slopes(Z[tied.rows], problem.y[tied.rows])
-    gradients = (rows[:, :, None] * slopes[:, None, :]).reshape(len(rows), -1)
-    starts = np.concatenate([[0], np.cumsum(tied.sizes)[:-1]])
-    means = np.add.reduceat(gradients, starts, axis=0) / tied.sizes[:, None]
-    gradients -= np.repeat(means, tied.sizes, axis=0)
-    total: Array = gradients.T @ gradients
+    size = problem.shape[0] * problem.shape[1]
+    total = np.zeros((size, size))
+    for rows, sizes in _portions(tied):
+        # A block that is too large comes alone, and in pieces.
+        pieces = [rows[i : i + TIE_CHUNK] for i in range(0, len(rows), TIE_CHUNK)]
+        means = _block_means(problem, Z, pieces, sizes)
+        for piece in pieces:
+            gradients = _row_gradients(problem, Z, piece)
+            gradients -= means if len(sizes) == 1 else np.repeat(means, sizes, axis=0)
+            total += gradients.T @ gradients
     return total
+
+
+def _portions(tied: Tied) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Rows and sizes of blocks: as many at a time as have TIE_CHUNK rows together, or one."""
+    ends, block, start = np.cumsum(tied.sizes), 0, 0
+    while block < len(ends):
+        beyond = max(block + 1, int(np.searchsorted(ends, start + TIE_CHUNK, side="right")))
+        end = int(ends[beyond - 1])
+        yield tied.rows[start:end], tied.sizes[block:beyond]
+        block, start = beyond, end
+
+
+def _row_gradients(problem: Problem, Z: Array, rows: NDArray[np.intp]) -> Array:
+    """g_i for some rows. (rows, d k)."""
+    slopes = problem.loss.slopes(Z[rows], problem.y[rows])
+    return (problem.X[rows][:, :, None] * slopes[:, None, :]).reshape(len(rows), -1)
+
+
+def _block_means(
+    problem: Problem, Z: Array, pieces: list[NDArray[np.intp]], sizes: NDArray[np.intp]
+) -> Array:
+    """Mean gradients of blocks: one in several pieces, or several in one. (blocks, d k)."""
+    starts = np.cumsum(sizes) - sizes
+    sums = [np.add.reduceat(_row_gradients(problem, Z, piece), starts) for piece in pieces]
+    means: Array = np.sum(sums, axis=0) / sizes[:, None]
+    return means
 
 
 def joint_curvature(problem: Problem, Z: Array, lam: Array, tied: Tied, nu: float) -> Array:

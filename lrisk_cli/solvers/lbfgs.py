@@ -1,58 +1,170 @@
 """L-BFGS for the inner problems: for more unknowns than Newton's matrices can hold."""
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.solvers.proximal import Place, ProximalPoint
+from lrisk_cli.descent import Precondition, Spot, descend
+from lrisk_cli.problem import Problem
+from lrisk_cli.progress import Report, silent
+from lrisk_cli.risk import Tied
+from lrisk_cli.solvers.curvature import bends
+from lrisk_cli.solvers.outcome import Limits
+from lrisk_cli.solvers.proximal import FIRST_NU, LEAST_SPREAD, UNSOLVED, Place, ProximalPoint
+from lrisk_cli.solvers.ties import TieInverse
 
 Array = NDArray[np.float64]
 
-# Iterations of L-BFGS that count as one Newton step when the smoothing is adapted.
-PER_STEP = 25
-MAX_ITERATIONS = 400
-MEMORY = 20
+# Evaluations after which an inner problem is given up.
+MAX_EVALUATIONS = 400
+# First smoothing of logistic losses: this share of the loss at zero over the spread of sigma.
+FIRST_LOGISTIC_NU = 0.05
+# A round that leaves at most KEEP of the gap keeps the smoothing, others make it CUT as large; one
+# that is given up makes it RAISE as large.
+KEEP, CUT, RAISE = 0.05, 0.3, 3.0
+# An inner problem is solved when this share of what other weights may gain is left of it, and at
+# most COARSE of its value: where losses fall to a fraction, gains are not yet foreseen.
+ENOUGH, COARSE = 0.1, 0.1
+# After a round of more evaluations than HARD the next are told about the ties, if they are at most
+# MANY_TIES, besides a curvature of all unknowns that is BASE times the mean of those known.
+HARD, MANY_TIES, BASE = 100, 2500, 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sloped(Place):
+    """A place with the slopes of its losses in the margins. (n, k)."""
+
+    slopes: Array
 
 
 class Lbfgs(ProximalPoint):
     """Needs gradients only; phi is smooth, with curvature of order 1/nu between tied rows."""
 
+    budget = MAX_EVALUATIONS
+
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        *,
+        track_ranks: bool = False,
+        report: Report = silent,
+        start: Array | None = None,
+    ) -> None:
+        super().__init__(problem, limits, track_ranks=track_ranks, report=report, start=start)
+        # A lower bound that is guessed, not proved; the gap to it that the last round left, and
+        # whether that is little of the one before.
+        self.guide = -np.inf
+        self.left = np.inf
+        self.quick = False
+        # Of the round: evaluations that it still has, whether it has solved its problem.
+        self.trials = 0
+        self.solved = False
+        # The ties where the last round ended, and whether rounds have become hard.
+        self.tied: Tied | None = None
+        self.hard = False
+
+    def mean_fit(self, start: Array, accuracy: float) -> tuple[Array, int]:
+        """None for logistic losses: zero, where all rows are alike, is as good a start."""
+        if self.problem.loss.name == "squared":
+            return super().mean_fit(start, accuracy)
+        return start, 0
+
+    def _first_nu(self, losses: Array) -> float:
+        if self.problem.loss.name == "squared":
+            return super()._first_nu(losses)
+        return FIRST_LOGISTIC_NU * self.course.at_zero / self._spread_of_sigma
+
+    @property
+    def _spread_of_sigma(self) -> float:
+        return float(self.problem.sigma[-1] - self.problem.sigma[0])
+
+    def change_of_nu(self, n_steps: int, place: Place) -> float:
+        """Less smoothing where a round gained little, and where losses fell to a fraction."""
+        if n_steps >= UNSOLVED:
+            return RAISE
+        scale = max(self.course.best, LEAST_SPREAD * self.course.at_zero)
+        most = FIRST_NU * scale / (self._spread_of_sigma * self.nu)
+        return min(1.0 if self.quick else CUT, most)
+
+    def place(self, W: Array, Z: Array) -> Sloped:
+        problem = self.problem
+        losses, slopes = problem.loss.values_and_slopes(Z, problem.y)
+        lam, tied = self.project(self.centre + losses / self.nu)
+        away = lam - self.centre
+        phi = float(lam @ losses) - 0.5 * self.nu * float(away @ away) + problem.penalty(W)
+        return Sloped(W, Z, losses, lam, tied, phi, slopes)
+
+    def sloped(self, place: Place) -> Sloped:
+        """The same place with slopes."""
+        return place if isinstance(place, Sloped) else self.place(place.W, place.Z)
+
+    def gradient(self, place: Sloped) -> Array:
+        """Of phi. (d, k)."""
+        return self.problem.pull(place.slopes, place.lam) + self.problem.mu * place.W
+
     def inner(self, place: Place) -> tuple[Place, int]:
-        """L-BFGS on phi until its gradient could hide no more than a tenth of the gap left."""
-        from scipy import optimize  # takes a while to load
+        """L-BFGS on phi until hardly any of the gap is left of it."""
+        self.trials, start = self.budget, self.sloped(place)
+        spot = descend(self._evaluate, self._spot(start), self._done, self._precondition(start))
+        self.hard = self.hard or (self.tied is not None and self.budget - self.trials > HARD)
+        self.tied = spot.kept.tied
+        self.note_left()
+        return spot.kept, 1 if self.solved else UNSOLVED
 
-        problem, course = self.problem, self.course
-        latest = [place]
+    def note_left(self) -> None:
+        """At the end of a round: what it left of the gap, by the guide."""
+        left = self.course.best - self.guide
+        self.quick, self.left = left <= KEEP * self.left, left
 
-        def phi_and_gradient(flat: Array) -> tuple[float, Array]:
-            W = flat.reshape(problem.shape)
-            latest[0] = self.place(W, problem.margins(W))
-            course.passes += 2.0
-            gradient = problem.gradient(W, latest[0].Z, latest[0].lam)
-            return latest[0].phi, gradient.ravel()
+    def _precondition(self, place: Sloped) -> Precondition | None:
+        """The curvature between rows that were tied before, where rounds are hard."""
+        tied, problem = self.tied, self.problem
+        if not self.hard or tied is None or not 0 < len(tied.rows) <= MANY_TIES:
+            return None
+        norms = np.einsum("ij,ij->i", problem.X, problem.X)
+        mean = float(bends(problem, place.Z, place.lam) @ norms) / place.W.size
+        return TieInverse(problem, place.slopes, tied, self.nu, BASE * mean + problem.mu)
 
-        def stop_at_limits(_: Any) -> None:
-            if course.exhausted():
-                raise StopIteration
+    def _evaluate(self, W: Array) -> Spot[Sloped]:
+        self.trials -= 1
+        self.course.passes += 2.0
+        return self._spot(self.place(W, self.problem.margins(W)))
 
-        allowed = 0.1 * max(self._left(), course.limits.tol * course.gained)
-        minimize: Any = optimize.minimize
-        found = minimize(
-            phi_and_gradient, place.W.ravel(), jac=True, method="L-BFGS-B", callback=stop_at_limits,
-            options={"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "maxcor": MEMORY,
-                     "ftol": 0.0, "gtol": np.sqrt(2.0 * problem.mu * allowed / place.W.size)},
-        )  # fmt: skip
-        W = np.ascontiguousarray(found.x.reshape(problem.shape))
-        place = self.place(W, problem.margins(W))
+    def _spot(self, place: Sloped) -> Spot[Sloped]:
+        return Spot(place.W, place.phi, self.gradient(place), place)
+
+    def _done(self, spot: Spot[Sloped], decrement: float) -> bool:
+        """Offer W as the best, prove a bound where it promises to suffice; whether to stop."""
+        problem, course, place = self.problem, self.course, spot.kept
         weighed = course.weigher.weigh(place.losses)
-        objective = weighed.value + problem.penalty(W)
-        course.offer(W, objective, objective)
-        course.prove(place.lam, W)
+        penalty = problem.penalty(place.W)
+        objective = weighed.value + penalty
+        course.offer(place.W, objective, objective)
         course.note(objective, weighed.rank_changes)
-        return place, 1 + int(found.nit) // PER_STEP
+        slack = float(np.sum(spot.gradient**2)) / (2.0 * problem.mu)
+        left = min(self.believed(spot.value, decrement), slack)
+        by_projection = float(place.lam @ place.losses) + penalty
+        self.guide = by_projection - left
+        self.solved = left <= self.allowed(ENOUGH, objective, by_projection)
+        asked = course.limits.tol * course.gained
+        if self.solved and course.best - self.guide <= 0.9 * asked:
+            # Enough for the gap asked for: on until the gradient proves it.
+            self.solved = slack <= 0.1 * asked
+            if self.solved:
+                course.prove(place.lam, place.W)
+        return self.solved or self.trials <= 0 or course.exhausted() is not None
 
-    def _left(self) -> float:
-        """The gap that is left, absolute; what was gained while nothing is proved."""
-        course = self.course
-        return course.best - course.bound if np.isfinite(course.bound) else course.gained
+    def believed(self, value: float, decrement: float) -> float:
+        """How far phi may still fall from a value, given what the curvature learned tells.
+
+        That curvature is often too large at kinks: nothing is believed but the gradient.
+        """
+        return np.inf
+
+    def allowed(self, share: float, objective: float, by_projection: float) -> float:
+        """How much may be left of an inner problem: a share of what other weights may gain."""
+        asked = self.course.limits.tol * self.course.gained
+        enough = max(share * (objective - by_projection), 0.1 * asked)
+        return min(enough, COARSE * by_projection)

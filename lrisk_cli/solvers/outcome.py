@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.certificate import Certificate, certify, lower_bound
+from lrisk_cli.descent import Precondition
 from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Progress, Report, silent
 
@@ -92,14 +93,24 @@ class Course:
         self.W, self.best, self.best_smoothed = W, objective, smoothed
         return True
 
-    def prove(self, lam: Array, start: Array | None = None, *, near: bool = True) -> None:
+    def prove(
+        self,
+        lam: Array,
+        start: Array | None = None,
+        *,
+        near: bool = True,
+        precondition: Precondition | None = None,
+    ) -> None:
         """Try for a better lower bound with the weights lam.
 
-        start: a guess of where it is attained; near: the guess may be good enough as it is.
+        start: a guess of where it is attained; near: the guess may be good enough as it is;
+        precondition: what helps to find a better one.
         """
         accuracy = 0.1 * self.limits.tol * self.gained
         start = self._V if start is None else start
-        bound = lower_bound(self.problem, lam, start, accuracy, near=near)
+        bound = lower_bound(
+            self.problem, lam, start, accuracy, near=near, precondition=precondition
+        )
         self._V = bound.V
         self.bound = max(self.bound, bound.value)
         self.smoothed_bound = max(self.smoothed_bound, bound.smoothed)

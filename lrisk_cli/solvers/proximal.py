@@ -94,8 +94,7 @@ class ProximalPoint(ABC):
                 why = self.course.exhausted() or why
                 break
             self.centre = place.lam
-            ties = len(place.tied.rows) / place.W.size
-            self.nu = max(_change_of_nu(n_steps, ties) * self.nu, least)
+            self.nu = max(self.change_of_nu(n_steps, place) * self.nu, least)
             place = self.place(place.W, place.Z)
         if not self.course.converged:
             self.course.prove(place.lam, place.W)
@@ -138,6 +137,14 @@ class ProximalPoint(ABC):
         spread = max(float(np.mean(deviations)), LEAST_SPREAD * self.course.at_zero)
         return FIRST_NU * spread / float(self.problem.sigma[-1] - self.problem.sigma[0])
 
+    def change_of_nu(self, n_steps: int, place: Place) -> float:
+        """Less smoothing after an inner problem that was easy, more after one that was not."""
+        if n_steps >= UNSOLVED:
+            return 10.0
+        if n_steps <= EASY:
+            return 0.1 if len(place.tied.rows) > TIES_PER_UNKNOWN * place.W.size else 0.3
+        return 0.5 if n_steps <= HARD else 1.0
+
     def _neighbour(self) -> Point | None:
         """The start that was given, where it is better than zero."""
         if self.start is None:
@@ -153,12 +160,3 @@ class ProximalPoint(ABC):
         away = lam - self.centre
         phi = float(lam @ losses) - 0.5 * self.nu * float(away @ away) + self.problem.penalty(W)
         return Place(W, Z, losses, lam, tied, phi)
-
-
-def _change_of_nu(n_steps: int, ties_per_unknown: float) -> float:
-    """Less smoothing after an inner problem that was easy, more after one that was not solved."""
-    if n_steps >= UNSOLVED:
-        return 10.0
-    if n_steps <= EASY:
-        return 0.1 if ties_per_unknown > TIES_PER_UNKNOWN else 0.3
-    return 0.5 if n_steps <= HARD else 1.0

@@ -15,7 +15,9 @@ from lrisk_cli.solvers.loop import Method, minimise
 from lrisk_cli.solvers.lsvrg import Lsvrg
 from lrisk_cli.solvers.newton import Newton
 from lrisk_cli.solvers.outcome import Limits, Solution
+from lrisk_cli.solvers.proximal import ProximalPoint
 from lrisk_cli.solvers.sgd import Sgd
+from lrisk_cli.solvers.softmax import Softmax
 from lrisk_cli.solvers.srda import Srda
 from lrisk_cli.solvers.subgradient import Subgradient
 from lrisk_cli.threads import one_thread
@@ -88,7 +90,7 @@ def solve(
         if solver in (SolverName.NEWTON, SolverName.LBFGS):
             if problem.flat:
                 return solve_mean(problem, limits, report, start)
-            proximal = Newton if solver is SolverName.NEWTON else Lbfgs
+            proximal = _proximal(problem, solver)
             track_ranks = options.track_ranks
             return proximal(
                 problem, limits, track_ranks=track_ranks, report=report, start=start
@@ -103,6 +105,12 @@ def solve(
             report=report,
             start=None if solver is SolverName.SRDA else start,
         )
+
+
+def _proximal(problem: Problem, solver: SolverName) -> type[ProximalPoint]:
+    if solver is SolverName.LBFGS:
+        return Lbfgs
+    return Newton if problem.loss.n_outputs == 1 else Softmax
 
 
 def check_options(options: SolverOptions) -> None:

@@ -1,0 +1,45 @@
+"""What tied rows add to second derivatives, inverted without a matrix of the unknowns.
+
+Letters: C the gradients of the tied rows less their block's mean, one row each; b a curvature of
+all unknowns alike. (b I + C'C/nu)^-1 = (I - C' (nu b I + C C')^-1 C) / b.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.linear import cho_factor_lifted, cho_solve
+from lrisk_cli.problem import Problem
+from lrisk_cli.risk import Tied
+
+Array = NDArray[np.float64]
+
+
+class TieInverse:
+    """Multiplies by (b I + C'C/nu)^-1: for L-BFGS, which learns the rest by itself.
+
+    slopes: those of all rows in their margins, (n, k). A row's gradient is x_i x s_i, so products
+    of gradients are (X X') * (S S').
+    """
+
+    def __init__(self, problem: Problem, slopes: Array, tied: Tied, nu: float, b: float) -> None:
+        self._X, self._S = problem.X[tied.rows], slopes[tied.rows]
+        self._sizes, self._b = tied.sizes, b
+        products = (self._X @ self._X.T) * (self._S @ self._S.T)
+        products = self._centred(self._centred(products).T)
+        products[np.diag_indices(len(products))] += nu * b
+        self._factor = cho_factor_lifted(products)
+
+    def __call__(self, g: Array) -> Array:
+        """g: (d, k)."""
+        along = self._centred(np.einsum("ij,ij->i", self._X @ g, self._S))
+        along = self._centred(cho_solve(self._factor, along))
+        result: Array = (g - ((along[:, None] * self._S).T @ self._X).T) / self._b
+        return result
+
+    def _centred(self, rows: Array) -> Array:
+        """Rows less the mean of their block."""
+        sizes = self._sizes
+        sums = np.add.reduceat(rows, np.cumsum(sizes) - sizes, axis=0)
+        means = sums / sizes.reshape(-1, *[1] * (rows.ndim - 1))
+        centred: Array = rows - np.repeat(means, sizes, axis=0)
+        return centred
