@@ -18,7 +18,7 @@ from lrisk_cli.errors import ExitCode, LriskError
 
 # First lines of the commands' help, here so that `lrisk --help` need not load the commands.
 COMMANDS = {
-    "fit": "Learn a linear or kernel model from a table and prove how good it is.",
+    "fit": "Learn a model from a table and prove how good it is.",
     "cluster": "Group the rows of a table, whatever its outliers.",
     "evaluate": "Judge a model on a table: risks, errors, gates.",
     "compare": "Compare risks and rivals on rows they have not seen.",

@@ -73,7 +73,7 @@ def fit(
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,
 ) -> int:
-    """Learn a linear or kernel model from a table and prove how good it is.
+    """Learn a model from a table and prove how good it is.
 
     Minimises a spectral risk of the losses plus an l2 penalty, and proves how far the result can
     be from the optimum. A target with classes makes it logistic regression.
