@@ -184,7 +184,8 @@ class Projection:
         lam[self._order] = self._scratch
         ends = np.append(self._starts[1:n_blocks], len(z))
         sizes = (ends - self._starts[:n_blocks]).astype(np.intp)
-        pooled = np.repeat(sizes > 1, sizes)
+        pooled = np.ones(len(z), dtype=np.bool_)
+        pooled[self._starts[:n_blocks][sizes == 1]] = False
         return lam, Tied(self._order[pooled].astype(np.intp), sizes[sizes > 1])
 
 

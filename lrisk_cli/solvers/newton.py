@@ -56,14 +56,15 @@ class Newton(ProximalPoint):
         self.last: Dense | None = None
 
     def mean_fit(self, start: Array, accuracy: float) -> tuple[Array, int]:
-        """For squared losses by a Gram matrix that is kept; of every other row where the mean's
-        minimiser will not be the answer itself."""
+        """For squared losses by a Gram matrix, which is kept; or, where the mean's minimiser will
+        not be the answer itself, by that of every other row."""
         problem = self.problem
         n, d = problem.X.shape
         if problem.loss.name != "squared" or d > n or problem.outer is not None:
             return super().mean_fit(start, accuracy)
         enough = d <= NEAR_MEAN * self.course.limits.tol * n or n < 2 * ROWS_PER_COLUMN * d
-        self.last, W = _ridge(problem, 1 if enough else 2)
+        curvature, W = _ridge(problem, 1 if enough else 2)
+        self.last = curvature if enough else None
         return W, 1
 
     def proved_at(self, start: Point) -> bool:
