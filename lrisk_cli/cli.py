@@ -20,6 +20,7 @@ from lrisk_cli.errors import ExitCode, LriskError
 COMMANDS = {
     "fit": "Learn a model from a table and prove how good it is.",
     "cluster": "Group the rows of a table, whatever its outliers.",
+    "detect-outliers": "Rank rows by how little they fit the others, and say why.",
     "evaluate": "Judge a model on a table: risks, errors, gates.",
     "compare": "Compare risks and rivals on rows they have not seen.",
     "quantile-report": "Compare loss quantiles: what the tail gains, what it costs.",

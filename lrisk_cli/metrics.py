@@ -125,9 +125,14 @@ def sort_losses(losses: Array) -> Array:
     losses.sort()
     if len(losses) == 0:
         raise DataError("no rows are left to judge; every row read was dropped")
-    if not np.isfinite(losses[-1]):
-        raise DataError("a loss is too large for a number; look for extreme values in the data")
+    check_largest(float(losses[-1]))
     return losses
+
+
+def check_largest(loss: float) -> None:
+    """DataError if the largest loss overflowed."""
+    if not np.isfinite(loss):
+        raise DataError("a loss is too large for a number; look for extreme values in the data")
 
 
 def spectral_risk(ascending: Array, spectrum: Spectrum) -> float:

@@ -25,6 +25,17 @@ def rank(losses: Array, spectrum: Spectrum) -> Ranking:
     return Ranking(row_weights(losses, spectrum), rank_rows(losses))
 
 
+def largest_first(losses: Array, n_rows: int) -> NDArray[np.intp]:
+    """Places of the largest losses in the order of their ranks, without a sort of all of them."""
+    n_rows = min(n_rows, len(losses))
+    smallest = np.partition(losses, len(losses) - n_rows)[len(losses) - n_rows]
+    above = np.flatnonzero(losses > smallest)
+    equal = np.flatnonzero(losses == smallest)[: n_rows - len(above)]
+    places = np.concatenate([above, equal])
+    # Both are in row order, which a stable sort keeps among equals.
+    return places[np.argsort(-losses[places], kind="stable")]
+
+
 def losses_columns(
     named: dict[str, Any], targets: Any, losses: Array, spectrum: Spectrum
 ) -> dict[str, Any]:

@@ -41,8 +41,8 @@ Array = NDArray[np.float64]
 Targets = NDArray[Any]
 
 MOST_NAMED = 3
-# A column is named when it makes up this share of all that raises the loss.
-SMALLEST_SHARE = 0.05
+# The largest part is always named, others when they make up this share of all that raises the loss.
+SMALLEST_SHARE = 0.15
 MAD_TO_DEVIATION = 1.4826
 _CHUNK = 1024
 
@@ -147,9 +147,9 @@ def split_losses(model: Model, usual: Usual, X: Array, targets: Targets) -> Part
     if model.task is Task.REGRESSION:
         moves *= model.target.scale * W[:, 0]
         effects = np.add.reduceat(moves, first_columns, axis=1)
-        before = targets - model.predict(at_usual)
-        after = targets - model.predict(model.margins(X))
-        parts: Array = effects * (-0.5 * (before + after))[:, np.newaxis]
+        before = np.asarray(targets - model.predict(at_usual), np.float64)
+        after = np.asarray(targets - model.predict(model.margins(X)), np.float64)
+        parts = effects * (-0.5 * (before + after))[:, np.newaxis]
         return Parts(0.5 * before * before, parts, effects)
     others = likeliest_other(model.margins(X), targets)
     by_class = np.column_stack([np.zeros(n_columns), W[:, 0]]) if W.shape[1] == 1 else W
@@ -216,7 +216,11 @@ def explain_distances(model: ClusterModel, X: Array, clusters: Targets) -> Reaso
     for row, cluster in enumerate(clusters.tolist()):
         centre = model.centres[cluster]
         far = [words.beside_centre(row, j, centre) for j in named[row].tolist() if j >= 0]
-        sentences.append("; ".join([f"nearest to cluster {cluster}", *far]))
+        sentences.append(
+            "; ".join(far) + f" (cluster {cluster})"
+            if far
+            else f"at the centre of cluster {cluster}"
+        )
     return Reasons(encoding.feature_names, sentences, named, _parts_of(parts, named))
 
 
@@ -265,7 +269,9 @@ def _largest(parts: Array) -> NDArray[np.int32]:
     named = np.full((len(parts), MOST_NAMED), -1, np.int32)
     order = np.argsort(-raising, axis=1, kind="stable")[:, :MOST_NAMED]
     values = np.take_along_axis(raising, order, axis=1)
-    enough = (values > 0.0) & (values >= SMALLEST_SHARE * raising.sum(axis=1, keepdims=True))
+    enough = values >= SMALLEST_SHARE * raising.sum(axis=1, keepdims=True)
+    enough[:, 0] = True
+    enough &= values > 0.0
     named[:, : order.shape[1]][enough] = order[enough]
     return named
 

@@ -34,13 +34,13 @@ class RowWords:
         """ "area 120 (usual 95)"."""
         far = self._deviations[row, j]
         away = f", {spell_count(far)} deviations away" if far > UNUSUAL else ""
-        return f"{self.cell(row, j)} (usual {self._value(self._centre, j)}{away})"
+        return f"{self.cell(row, j)} (usual {self._usual(j)}{away})"
 
     def beside_centre(self, row: int, j: int, centre: Array) -> str:
-        """ "area 120 where its centre has 95". centre: in units of the file, shares of texts."""
+        """ "area 120 where the centre has 95". centre: in units of the file, shares of texts."""
         feature, first, stop = self._spans[j]
         if feature.kind == "number":
-            return f"{self.cell(row, j)} where its centre has {spell(float(centre[first]))}"
+            return f"{self.cell(row, j)} where the centre has {spell(float(centre[first]))}"
         share = float(np.sum(self._X[row, first:stop] * centre[first:stop]))
         return f"{self.cell(row, j)}, as {percent(share)} of its cluster"
 
@@ -56,10 +56,17 @@ class RowWords:
             (
                 j,
                 f"{self.cell(row, j)} is {spell_count(far[j])} deviations from the usual "
-                f"{self._value(self._centre, j)}",
+                f"{self._usual(j)}",
             )
             for j in most[far[most] > UNUSUAL].tolist()
         ]
+
+    def _usual(self, j: int) -> str:
+        """The cell of feature j in the usual row."""
+        feature, first, _ = self._spans[j]
+        if feature.kind == "number":
+            return spell(_raw(feature, float(self._centre[first])))
+        return self._value(self._centre, j)
 
     def _value(self, x: Array, j: int) -> str:
         """The cell of feature j in an encoded row."""
@@ -116,7 +123,7 @@ def spell_count(value: float) -> str:
 
 def spell_effect(value: float) -> str:
     """What a feature does to a predicted number."""
-    return f"adds {spell(value)}" if value >= 0.0 else f"takes off {spell(-value)}"
+    return f"adds {spell(value, 3)}" if value >= 0.0 else f"takes off {spell(-value, 3)}"
 
 
 def spell_odds(value: float) -> str:

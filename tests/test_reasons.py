@@ -248,7 +248,8 @@ def test_parts_of_a_distance_sum_to_its_square_and_name_the_cell(folder):
     area = design.encoding.features[0]
     wrong = spell_cell(area.mean + 50.0 * area.scale)
     assert reasons.of(0)[0][0] == "area"
-    assert f"; area {wrong} where its centre has " in reasons.sentences[0]
+    assert f"area {wrong} where the centre has " in reasons.sentences[0]
+    assert f"(cluster {clusters[0]})" in reasons.sentences[0]
     squares = (X - model.encoded_centres[clusters]) ** 2
     np.testing.assert_allclose(squares.sum(axis=1), losses, rtol=1e-12)
     assert reasons.of(0)[0][1] == squares[0, 0]

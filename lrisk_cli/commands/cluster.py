@@ -136,7 +136,7 @@ def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
         table = open_table(job.data, dtypes=job.dtypes)
         check_apart([job.output, job.assignments], table.paths)
         raw = read_design(table, job.columns, report)
-        _require_numbers(raw)
+        require_numbers(raw)
         clock.lap("read_s")
         design, _ = encode_design(raw, job.columns)
         del raw
@@ -159,7 +159,8 @@ def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
     return _Done(model, judged, notes, clock.timings())
 
 
-def _require_numbers(raw: "RawDesign") -> None:
+def require_numbers(raw: "RawDesign") -> None:
+    """DataError where there is nothing that distances could be measured by."""
     if not any(column.kind == "number" for column in raw.features):
         raise DataError(
             f"{raw.label}: no feature holds numbers, and distances need one at least; pass "

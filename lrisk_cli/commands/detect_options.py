@@ -1,0 +1,105 @@
+"""The options of `lrisk detect-outliers` that no other command has, and what their texts mean."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from lrisk_cli.errors import UsageError
+
+MOST_CLUSTERS = 8
+ROWS_PER_CLUSTER = 50
+
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="COLUMN",
+        help="Column to predict: rows are ranked by how wrong a robust fit is about them. Without "
+        "it, by their distance to the nearest centre of a robust clustering.",
+    ),
+]
+Contamination = Annotated[
+    str,
+    typer.Option(
+        "--contamination",
+        metavar="auto|FRACTION",
+        help="Share of the rows that are outliers, greater than 0 and less than 0.5; auto "
+        "estimates it.",
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="Rank the rows by this model instead of fitting one; they stream by.",
+    ),
+]
+Clusters = Annotated[
+    str | None,
+    typer.Option(
+        "-k",
+        "--clusters",
+        metavar="K|A..B",
+        help="Without --target: number of centres, or a range to pick from by the criterion of "
+        "lrisk cluster.",
+        show_default=f"{MOST_CLUSTERS}, fewer below {MOST_CLUSTERS * ROWS_PER_CLUSTER} rows",
+    ),
+]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write every row, the most outlying first: rank, row, id, loss, score, is_outlier "
+        "and, for outliers, why (.csv, .tsv, .parquet).",
+    ),
+]
+SaveModel = Annotated[
+    str | None,
+    typer.Option(
+        "--save-model", metavar="FILE", help="Write the robust model (JSON), for --model."
+    ),
+]
+Top = Annotated[
+    int, typer.Option("--top", metavar="N", min=1, help="How many rows to print, with reasons.")
+]
+Gates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="CONDITION",
+        help="Exit with 1 if this holds, for example 'outlier_fraction>0.05'; repeatable. "
+        "outlier_fraction, n_rows, missing_fraction, unseen_fraction, max, any risk of the losses.",
+    ),
+]
+
+
+def parse_contamination(text: str) -> float | None:
+    """A share of the rows; None for auto."""
+    if text.strip().lower() == "auto":
+        return None
+    try:
+        fraction = float(text)
+    except ValueError:
+        fraction = 0.0
+    if not 0.0 < fraction < 0.5:
+        raise UsageError(
+            "--contamination takes auto or a fraction greater than 0 and less than 0.5 (more than "
+            f"half of the rows cannot be outliers); got {text!r}"
+        )
+    return fraction
+
+
+def default_clusters(n_rows: int) -> int:
+    """How many centres for so many rows, where nobody says."""
+    return max(1, min(MOST_CLUSTERS, n_rows // ROWS_PER_CLUSTER))
+
+
+def refuse(given: Mapping[str, bool], why: str) -> None:
+    """UsageError that names the first option given among those that mean nothing here."""
+    for option, is_given in given.items():
+        if is_given:
+            raise UsageError(f"{option} {why}; leave it out")

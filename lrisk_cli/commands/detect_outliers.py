@@ -1,0 +1,148 @@
+"""`lrisk detect-outliers`: rank the rows of a table by how little they fit the others, and why."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lrisk_cli.commands import cluster_options, detect_options, fit_options, options
+from lrisk_cli.errors import ExitCode
+from lrisk_cli.names import KernelName, Missing, Standardize, Task, Unseen
+from lrisk_cli.progress import Report
+
+if TYPE_CHECKING:
+    from lrisk_cli.commands.detect_subjects import Subject
+    from lrisk_cli.gates import Gate
+    from lrisk_cli.spectra import Spectrum
+
+MAX_CATEGORIES = 100
+
+
+def detect_outliers(
+    data: options.DataPaths,
+    target: detect_options.Target = None,
+    contamination: detect_options.Contamination = "auto",
+    model: detect_options.Model = None,
+    clusters: detect_options.Clusters = None,
+    features: fit_options.Features = None,
+    exclude: fit_options.Exclude = None,
+    id_column: options.IdColumn = None,
+    dtype: fit_options.Dtypes = None,
+    missing: options.ScoringMissing = None,
+    unseen: options.ScoringUnseen = None,
+    max_categories: fit_options.MaxCategories = MAX_CATEGORIES,
+    task: fit_options.TaskChoice = Task.AUTO,
+    l2: fit_options.L2 = None,
+    no_intercept: fit_options.NoIntercept = False,
+    standardize: fit_options.StandardizeChoice = Standardize.BOTH,
+    kernel: fit_options.KernelChoice = KernelName.LINEAR,
+    gamma: fit_options.Gamma = None,
+    degree: fit_options.Degree = None,
+    coef0: fit_options.Coef0 = None,
+    rank: fit_options.Rank = None,
+    feature_map: fit_options.FeatureMapChoice = None,
+    seed: fit_options.Seed = 0,
+    top: detect_options.Top = 10,
+    fail_on: detect_options.Gates = None,
+    output: detect_options.Output = None,
+    save_model: detect_options.SaveModel = None,
+    html: options.HtmlFile = None,
+    json: options.Json = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
+    no_progress: options.NoProgress = False,
+) -> int:
+    """Rank the rows of a table by how little they fit the others, and say why.
+
+    Fits a model that a minority of wrong rows cannot bend, and ranks all rows by their loss under
+    it; the reason names the columns that the loss comes from, in their units.
+    """
+    from lrisk_cli.commands.detect_run import Job, run
+    from lrisk_cli.commands.detect_subjects import Input, cluster_rows, fit_rows, stream_rows
+    from lrisk_cli.design import DesignOptions
+    from lrisk_cli.fitting import FitOptions, check_fit
+    from lrisk_cli.reports.documents import print_document
+    from lrisk_cli.reports.outliers import outliers_document, print_outliers
+    from lrisk_cli.solvers.select import SolverOptions
+    from lrisk_cli.spectra import Spectrum
+
+    of_targets = {
+        "--task": task is not Task.AUTO,
+        "--l2": l2 is not None,
+        "--no-intercept": no_intercept,
+        "--kernel": kernel is not KernelName.LINEAR,
+        "--gamma": gamma is not None,
+        "--degree": degree is not None,
+        "--coef0": coef0 is not None,
+        "--rank": rank is not None,
+        "--feature-map": feature_map is not None,
+    }
+    of_fits = {
+        "--features": features is not None,
+        "--exclude": exclude is not None,
+        "--dtype": bool(dtype),
+        "--max-categories": max_categories != MAX_CATEGORIES,
+        "--standardize": standardize is not Standardize.BOTH,
+        "--seed": seed != 0,
+        "--save-model": save_model is not None,
+        "--clusters": clusters is not None,
+    }
+    if model is not None:
+        why = "is for a fit, and --model names one that is done"
+        detect_options.refuse(of_fits | of_targets, why)
+    elif target is None:
+        detect_options.refuse(of_targets, "is for a fit of a --target, and none is named")
+    else:
+        why = "is for tables without a --target"
+        detect_options.refuse({"--clusters": clusters is not None}, why)
+    fit = FitOptions(
+        Spectrum("mean"),
+        l2=l2,
+        solver=SolverOptions(seed=seed),
+        features=fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map),
+    )
+    check_fit(fit)
+    dtypes = fit_options.parse_dtypes(dtype or ())
+    columns = DesignOptions(
+        target=target,
+        features=fit_options.parse_names(features),
+        exclude=fit_options.parse_names(exclude),
+        id_column=id_column,
+        task=task,
+        missing=missing or Missing.ERROR,
+        unseen=unseen or Unseen.ERROR,
+        max_categories=max_categories,
+        standardize=standardize,
+        intercept=target is not None and not no_intercept,
+    )
+    ks = () if clusters is None else cluster_options.parse_clusters(clusters)
+    gates, spectra = _questions(fail_on or ())
+    fraction = detect_options.parse_contamination(contamination)
+    job = Job(fraction, top, gates, spectra, output, save_model, html, model)
+    source = Input(data, job.outputs, fraction, id_column)
+
+    def make(report: Report) -> "Subject":
+        if model is not None:
+            return stream_rows(source, model, target, missing, unseen, report)
+        if target is None:
+            return cluster_rows(source, dtypes, columns, ks, seed, report)
+        return fit_rows(source, dtypes, columns, fit, report)
+
+    found = run(job, make, force=force, quiet=quiet, bar=not no_progress)
+    if json:
+        print_document(outliers_document(found))
+    else:
+        print_outliers(found)
+    failed = any(verdict.failed for verdict in found.verdicts)
+    return ExitCode.GATE_FAILED if failed else ExitCode.DONE
+
+
+def _questions(conditions: Sequence[str]) -> "tuple[tuple[Gate, ...], tuple[Spectrum, ...]]":
+    """The gates, and the risks that they mention."""
+    from lrisk_cli.gates import parse_gate
+    from lrisk_cli.metrics import CLUSTER_METRICS, is_risk, parse_risks, spell_metric
+
+    gates = tuple(
+        parse_gate(text, lambda name: spell_metric(name, CLUSTER_METRICS)) for text in conditions
+    )
+    risks = [gate.metric for gate in gates if is_risk(gate.metric)]
+    return gates, parse_risks(risks or ["mean"])

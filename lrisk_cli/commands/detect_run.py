@@ -1,0 +1,250 @@
+"""The work of `lrisk detect-outliers`: rows with losses -> border, ranking, reasons, files."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lrisk_cli.commands.clock import Clock
+from lrisk_cli.progress import Report
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lrisk_cli.commands.detect_subjects import Looked, Subject
+    from lrisk_cli.gates import Gate
+    from lrisk_cli.metrics import Figures
+    from lrisk_cli.reports.outliers import Found, TopRow
+    from lrisk_cli.spectra import Spectrum
+
+    Places = NDArray[np.intp]
+
+_CHUNK = 65_536
+# Points of the curve of scores.
+_MOST_POINTS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What was asked for beside the rows. spectra: risks of the losses that gates mention."""
+
+    contamination: float | None
+    top: int
+    gates: "tuple[Gate, ...]"
+    spectra: "tuple[Spectrum, ...]"
+    output: str | None
+    save_model: str | None
+    html: str | None
+    model: str | None
+
+    @property
+    def outputs(self) -> list[str | None]:
+        """All files to be written."""
+        return [self.output, self.save_model, self.html]
+
+
+def run(
+    job: Job, make: "Callable[[Report], Subject]", *, force: bool, quiet: bool, bar: bool
+) -> "Found":
+    """Have the subject made, rank its rows, explain the top, write. make: reads and fits."""
+    from lrisk_cli.reports.progress import ProgressDisplay
+    from lrisk_cli.tables import check_output
+
+    for path in job.outputs:
+        if path is not None:
+            check_output(path, force=force, table=path == job.output)
+    clock = Clock()
+    with ProgressDisplay("detect-outliers", quiet=quiet, bar=bar) as report:
+        subject = make(report)
+        clock.lap("fit_s" if job.model is None else "score_s")
+        found, columns = _rank(job, subject)
+        clock.lap("rank_s")
+        _write(job, subject, found, columns)
+        clock.lap("write_s")
+    return found.timed(clock.timings())
+
+
+def _rank(job: Job, subject: "Subject") -> "tuple[Found, dict[str, Any]]":
+    """What was found, and the columns of the file if one is asked for."""
+    import numpy as np
+
+    from lrisk_cli.gates import judge
+    from lrisk_cli.metrics import check_largest
+    from lrisk_cli.rankings import largest_first
+    from lrisk_cli.reports.outliers import Found
+
+    losses = subject.losses
+    check_largest(float(losses.max()))
+    flags = _flag(subject)
+    first = largest_first(losses, job.top)
+    told = first if job.output is None and job.html is None else np.flatnonzero(flags)
+    told = np.union1d(told, first)
+    looked = subject.look(told, job.output is not None)
+    columns = {} if job.output is None else _ranking_columns(subject, flags, told, looked)
+    top = _top_rows(subject, flags, first, told, looked, whole=job.output is not None)
+    figures = _figures(subject, flags, job.spectra)
+    found = Found(
+        model=subject.model,
+        model_path=job.model or job.save_model,
+        fitted=job.model is None,
+        counts=subject.rows.counts(),
+        contamination=job.contamination,
+        border=subject.border,
+        n_outliers=int(np.count_nonzero(flags)),
+        figures=figures,
+        top=top,
+        named=_count_named(looked.reasons),
+        curve=_curve(subject),
+        verdicts=judge(job.gates, figures),
+        notes=subject.notes,
+        ranking_path=job.output,
+    )
+    return found, columns
+
+
+def _flag(subject: "Subject") -> "NDArray[np.bool_]":
+    """Which rows are outliers, some at a time: scores of all would take memory. (n,)."""
+    import numpy as np
+
+    from lrisk_cli.commands.detect_subjects import loss_kind
+    from lrisk_cli.contamination import scores
+
+    flags = np.empty(len(subject.losses), np.bool_)
+    kind, border = loss_kind(subject.model), subject.border
+    for start in range(0, len(flags), _CHUNK):
+        some = slice(start, start + _CHUNK)
+        flags[some] = scores(subject.losses[some], kind, border) > border.threshold
+    return flags
+
+
+def _scores(subject: "Subject", places: Any) -> Any:
+    from lrisk_cli.commands.detect_subjects import loss_kind
+    from lrisk_cli.contamination import scores
+
+    return scores(subject.losses[places], loss_kind(subject.model), subject.border)
+
+
+def _top_rows(
+    subject: "Subject",
+    flags: Any,
+    first: "Places",
+    told: "Places",
+    looked: "Looked",
+    *,
+    whole: bool,
+) -> "list[TopRow]":
+    """The first rows of the ranking with their reasons. whole: `looked` names all rows."""
+    import numpy as np
+
+    from lrisk_cli.reports.outliers import TopRow
+
+    at = np.searchsorted(told, first)
+    named = (first if whole else at).tolist()
+    ids = None if looked.ids is None else looked.ids.take(np.asarray(named)).to_pylist()
+    found = _scores(subject, first).tolist()
+    return [
+        TopRow(
+            rank=k + 1,
+            row=int(looked.rows[named[k]]),
+            id=None if ids is None else ids[k],
+            loss=float(subject.losses[place]),
+            score=found[k],
+            is_outlier=bool(flags[place]),
+            reason=looked.reasons.sentences[at[k]],
+            parts=looked.reasons.of(at[k]),
+        )
+        for k, place in enumerate(first.tolist())
+    ]
+
+
+def _ranking_columns(
+    subject: "Subject", flags: Any, told: "Places", looked: "Looked"
+) -> dict[str, Any]:
+    """The file: every row, the most outlying first; reasons where there are some."""
+    import numpy as np
+    import pyarrow as pa
+
+    from lrisk_cli.arrays import arrow_texts
+    from lrisk_cli.reasons import MOST_NAMED
+    from lrisk_cli.risk import rank_rows
+
+    n_rows, reasons = len(subject.losses), looked.reasons
+    order = np.empty(n_rows, np.intp)
+    order[rank_rows(subject.losses) - 1] = np.arange(n_rows)
+    # Where the reason of each row of the file stands; null for none.
+    places = np.full(n_rows, -1, np.int32)
+    places[told] = np.arange(len(told))
+    places = places[order]
+    where = pa.array(places, mask=places < 0)
+    columns: dict[str, Any] = {"rank": np.arange(1, n_rows + 1), "row": looked.rows[order]}
+    if looked.ids is not None:
+        columns["id"] = looked.ids.take(pa.array(order))
+    columns |= {
+        "loss": subject.losses[order],
+        "score": _scores(subject, order),
+        "is_outlier": flags[order].astype(np.int8),
+        "reason": arrow_texts(reasons.sentences).take(where),
+    }
+    names = arrow_texts(reasons.columns)
+    for k in range(MOST_NAMED):
+        named = reasons.named[:, k]
+        columns[f"reason_{k + 1}"] = names.take(pa.array(named, mask=named < 0)).take(where)
+        columns[f"contribution_{k + 1}"] = pa.array(reasons.parts[:, k], from_pandas=True).take(
+            where
+        )
+    return columns
+
+
+def _figures(subject: "Subject", flags: Any, spectra: "tuple[Spectrum, ...]") -> "Figures":
+    """What gates can ask for. The losses are sorted thereby: nothing else needs them any more."""
+    import numpy as np
+
+    from lrisk_cli.metrics import risk_figures, sort_losses
+
+    rows = subject.rows
+    return {
+        "outlier_fraction": float(np.mean(flags)),
+        "n_rows": rows.read,
+        "missing_fraction": rows.n_missing / rows.read,
+        "unseen_fraction": rows.n_unseen / rows.read,
+        **risk_figures(sort_losses(subject.losses), spectra),
+    }
+
+
+def _curve(subject: "Subject") -> Any:
+    """Ranks, even on a logarithmic axis, and their scores, of losses that are sorted. (2, m)."""
+    import numpy as np
+
+    n_rows = len(subject.losses)
+    ranks = np.unique(np.rint(np.geomspace(1, n_rows, _MOST_POINTS)).astype(np.intp))
+    return np.stack([ranks, _scores(subject, n_rows - ranks)])
+
+
+def _count_named(reasons: Any) -> dict[str, int]:
+    """How often each column comes first among the reasons, the most frequent first."""
+    import numpy as np
+
+    first = reasons.named[:, 0]
+    counts = np.bincount(first[first >= 0], minlength=len(reasons.columns))
+    order = np.argsort(-counts, kind="stable")
+    return {reasons.columns[k]: int(counts[k]) for k in order.tolist() if counts[k]}
+
+
+def _write(job: Job, subject: "Subject", found: "Found", columns: dict[str, Any]) -> None:
+    from lrisk_cli.clustermodel import ClusterModel, save_clusters
+    from lrisk_cli.model import save_model
+    from lrisk_cli.tables import write_table
+
+    if job.output is not None:
+        write_table(job.output, columns)
+    if job.html is not None:
+        from lrisk_cli.commands.options import command_line
+        from lrisk_cli.reports.html import write_page
+        from lrisk_cli.reports.outlier_page import outlier_page
+
+        write_page(job.html, outlier_page(found, command_line()))
+    if job.save_model is not None:
+        if isinstance(subject.model, ClusterModel):
+            save_clusters(job.save_model, subject.model)
+        else:
+            save_model(job.save_model, subject.model)

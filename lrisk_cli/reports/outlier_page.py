@@ -1,0 +1,134 @@
+"""The page of `detect-outliers`: how many rows stand out, how far, and for which columns."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lrisk_cli.reports.figures import Guide, Plot, Series, draw
+from lrisk_cli.reports.html import (
+    GATES,
+    Block,
+    Facts,
+    Figure,
+    Notes,
+    Page,
+    Section,
+    Table,
+    Tiles,
+    brief,
+    clip,
+)
+from lrisk_cli.reports.outliers import Found, describe_border, describe_score, describe_subject
+from lrisk_cli.reports.terminal import describe_rows, gate_row
+
+MOST_COLUMNS = 12
+
+
+def outlier_page(found: Found, command_line: str) -> Page:
+    """Tiles, the scores with the threshold, the columns named most often, the first rows."""
+    figures = [draw(score_plot(found), "scores"), *_named_figure(found)]
+    gates = [
+        Section("Gates", [Table(GATES, ["gate", "verdict", "figure"],
+                                [gate_row(verdict) for verdict in found.verdicts], texts=3)])
+    ]  # fmt: skip
+    facts = [
+        ("model", describe_subject(found)),
+        ("rows", describe_rows(found.counts)),
+        ("outliers", describe_border(found)),
+        ("score", describe_score(found)),
+    ]
+    notes: list[Block] = [Notes(found.notes)] if found.notes else []
+    sections = [
+        Section("At a glance", [_tiles(found), *notes]),
+        *(gates if found.verdicts else []),
+        Section("Scores", figures),
+        Section("The first rows of the ranking", [_top_table(found)]),
+        Section("What was done", [Facts(facts)]),
+    ]
+    title = f"Outliers among {found.counts.used:,} rows"
+    lead = f"{describe_border(found)}."
+    return Page("detect-outliers", title, lead[:1].upper() + lead[1:], sections, command_line)
+
+
+def score_plot(found: Found) -> Plot:
+    """Sorted scores, the largest first, and the threshold."""
+    ranks, values = found.curve
+    border = found.border
+    n_rows, n_outliers = found.counts.used, found.n_outliers
+    title = (
+        f"{n_outliers:,} of {n_rows:,} rows score above {border.threshold:.3g}"
+        if n_outliers
+        else f"No row scores above {border.threshold:.3g}"
+    )
+    shown = values > 0.0
+    is_log = bool(shown.any()) and values[0] > 20.0 * max(border.threshold, 1e-300)
+    at = shown if is_log else np.ones(len(values), np.bool_)
+    return Plot(
+        title=title,
+        alternative=f"Scores by rank, largest first, on a logarithmic axis: {brief(values[0])} for "
+        f"the first row; {n_outliers} are above the threshold {brief(border.threshold)}.",
+        x_label="rank",
+        y_label="score",
+        series=[Series("", ranks[at], values[at], 1)],
+        x_log=True,
+        y_log=is_log,
+        guides=[Guide("y", border.threshold, "threshold")] if border.threshold > 0.0 else [],
+        data=Table(
+            "Scores by rank",
+            ["rank", "score"],
+            [[str(int(r)), brief(float(v))] for r, v in zip(ranks, values, strict=True)][::8],
+            texts=0,
+        ),
+    )
+
+
+def _named_figure(found: Found) -> list[Figure]:
+    """The columns that come first among the reasons, by how many rows."""
+    if not found.named:
+        return []
+    names = list(found.named)[:MOST_COLUMNS]
+    counts = np.array([found.named[name] for name in names], np.float64)
+    total = sum(found.named.values())
+    places = np.arange(len(names), dtype=np.float64)
+    first = f"'{clip(names[0])}' is the first reason of {int(counts[0])} of {total} rows"
+    plot = Plot(
+        title=first,
+        alternative=f"How many of the rows explained name a column first; {first}.",
+        x_label="rows explained that name it first",
+        y_label="column",
+        series=[Series("", counts, places, 1, "marks")],
+        x_range=(0.0, 1.08 * float(counts.max())),
+        rows=[clip(name) for name in names],
+        data=Table("Rows by first reason", ["column", "rows"],
+                   [[name, str(found.named[name])] for name in names]),
+    )  # fmt: skip
+    return [draw(plot, "named")]
+
+
+def _tiles(found: Found) -> Tiles:
+    share = 100.0 * float(found.figures["outlier_fraction"] or 0.0)
+    how = "estimated" if found.contamination is None else "as asked"
+    return Tiles(
+        [
+            ("outliers", f"{found.n_outliers:,}", f"of {found.counts.used:,} rows"),
+            ("share of the rows", f"{share:.3g} %", how),
+            ("threshold", f"{found.border.threshold:.3g}", "scores above it are outliers"),
+            ("largest score", brief(found.top[0].score), f"row {found.top[0].row}"),
+        ]
+    )
+
+
+def _top_table(found: Found) -> Table:
+    heads = ["why", "rank", "row", *(["id"] if found.has_ids else []), "score", "outlier"]
+    rows: Sequence[Sequence[str]] = [
+        [
+            row.reason,
+            str(row.rank),
+            str(row.row),
+            *([str(row.id)] if found.has_ids else []),
+            f"{row.score:.4g}",
+            "yes" if row.is_outlier else "no",
+        ]
+        for row in found.top
+    ]
+    return Table(f"The {len(found.top)} rows of the largest scores", heads, rows)
