@@ -40,7 +40,9 @@ class RowWords:
         """ "area 120 where the centre has 95". centre: in units of the file, shares of texts."""
         feature, first, stop = self._spans[j]
         if feature.kind == "number":
-            return f"{self.cell(row, j)} where the centre has {spell(float(centre[first]))}"
+            return (
+                f"{self.cell(row, j)} where the centre has {_spell_centre(feature, centre[first])}"
+            )
         share = float(np.sum(self._X[row, first:stop] * centre[first:stop]))
         return f"{self.cell(row, j)}, as {percent(share)} of its cluster"
 
@@ -96,6 +98,11 @@ def _raw(feature: Feature, x: float) -> float:
     return 0.0 if abs(value) <= _ROUNDING * abs(moved) else value
 
 
+def _spell_centre(feature: Feature, value: float) -> str:
+    """A mean of numbers, of which what is tiny beside their scale is rounding."""
+    return spell(0.0 if abs(value) <= 1e-9 * feature.scale else float(value))
+
+
 def spell(value: float, digits: int = 4) -> str:
     """A number to read: so many digits, thousands set apart from ten thousand on."""
     if value == 0.0 or not isfinite(value):
@@ -128,7 +135,7 @@ def spell_effect(value: float) -> str:
 
 def spell_odds(value: float) -> str:
     """What a feature does to odds, of which the logarithm grows by `value`."""
-    return f"multiplies these odds by {spell(exp(min(value, 700.0)), 2)}"
+    return f"multiplies the odds by {spell(exp(min(value, 700.0)), 2)}"
 
 
 def percent(share: float) -> str:

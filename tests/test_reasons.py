@@ -192,7 +192,7 @@ def test_an_odd_cell_without_effect_gets_a_word_but_no_part(folder):
 def test_a_class_is_compared_with_the_likeliest_other(folder):
     sentence, named = explained(folder, "sold", 3, area=300.0, sold=0)
     assert sentence.startswith("sold no where yes is over 99.9 % likely; area 300 (usual ")
-    assert "multiplies these odds by" in sentence
+    assert "multiplies the odds by" in sentence
     assert named[0][0] == "area"
 
 

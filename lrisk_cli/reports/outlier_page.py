@@ -60,19 +60,19 @@ def score_plot(found: Found) -> Plot:
         if n_outliers
         else f"No row scores above {border.threshold:.3g}"
     )
-    shown = values > 0.0
-    is_log = bool(shown.any()) and values[0] > 20.0 * max(border.threshold, 1e-300)
-    at = shown if is_log else np.ones(len(values), np.bool_)
+    # Scores that dwarf the threshold leave room for nothing else on an even axis.
+    is_log = border.threshold > 0.0 and values[0] > 20.0 * border.threshold
+    at = values > (0.0 if is_log else -1.0)
     return Plot(
         title=title,
         alternative=f"Scores by rank, largest first, on a logarithmic axis: {brief(values[0])} for "
         f"the first row; {n_outliers} are above the threshold {brief(border.threshold)}.",
         x_label="rank",
         y_label="score",
-        series=[Series("", ranks[at], values[at], 1)],
+        series=[Series("", ranks[at], values[at], 1), *_outlier_marks(found)],
         x_log=True,
         y_log=is_log,
-        guides=[Guide("y", border.threshold, "threshold")] if border.threshold > 0.0 else [],
+        guides=[Guide("y", border.threshold, "threshold")],
         data=Table(
             "Scores by rank",
             ["rank", "score"],
@@ -80,6 +80,13 @@ def score_plot(found: Found) -> Plot:
             texts=0,
         ),
     )
+
+
+def _outlier_marks(found: Found) -> list[Series]:
+    """Marks on the curve at some of the outliers."""
+    ranks, values = found.curve
+    above = ranks <= found.n_outliers
+    return [Series("", ranks[above], values[above], 2, "dots")] if above.any() else []
 
 
 def _named_figure(found: Found) -> list[Figure]:
@@ -94,15 +101,22 @@ def _named_figure(found: Found) -> list[Figure]:
     plot = Plot(
         title=first,
         alternative=f"How many of the rows explained name a column first; {first}.",
-        x_label="rows explained that name it first",
+        x_label="rows that name it first",
         y_label="column",
         series=[Series("", counts, places, 1, "marks")],
-        x_range=(0.0, 1.08 * float(counts.max())),
+        ticks=_whole_ticks(int(counts[0])),
+        x_range=(0.0, 1.08 * float(counts[0])),
         rows=[clip(name) for name in names],
         data=Table("Rows by first reason", ["column", "rows"],
                    [[name, str(found.named[name])] for name in names]),
     )  # fmt: skip
     return [draw(plot, "named")]
+
+
+def _whole_ticks(largest: int) -> dict[float, str]:
+    """Places of an axis that counts rows, from 0 to the largest of them."""
+    steps = min(largest, 4)
+    return {float(n): f"{n:,}" for n in (k * largest // steps for k in range(steps + 1))}
 
 
 def _tiles(found: Found) -> Tiles:
@@ -119,16 +133,17 @@ def _tiles(found: Found) -> Tiles:
 
 
 def _top_table(found: Found) -> Table:
-    heads = ["why", "rank", "row", *(["id"] if found.has_ids else []), "score", "outlier"]
+    names = ["rank", "row", *(["id"] if found.has_ids else []), "why"]
     rows: Sequence[Sequence[str]] = [
         [
-            row.reason,
             str(row.rank),
             str(row.row),
             *([str(row.id)] if found.has_ids else []),
+            row.reason,
             f"{row.score:.4g}",
             "yes" if row.is_outlier else "no",
         ]
         for row in found.top
     ]
-    return Table(f"The {len(found.top)} rows of the largest scores", heads, rows)
+    caption = f"The {len(found.top)} rows of the largest scores"
+    return Table(caption, [*names, "score", "outlier"], rows, texts=len(names))
