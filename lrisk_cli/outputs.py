@@ -3,7 +3,8 @@
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -88,6 +89,18 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> 
         _replace(target, lambda temporary: _write_pieces(temporary, _text_of(table, delimiter)))
 
 
+def write_parts(path: str | os.PathLike[str], parts: Iterable[Mapping[str, Column]]) -> None:
+    """The same of consecutive rows, part after part; one is held at a time."""
+    target = Path(path)
+    tables = map(_as_table, parts)
+    delimiter = TABLE_DELIMITERS.get(target.suffix.lower())
+    if delimiter is None:
+        _replace(target, lambda temporary: _write_row_groups(temporary, tables))
+    else:
+        texts = (_text_of(table, delimiter, heads=k == 0) for k, table in enumerate(tables))
+        _replace(target, lambda temporary: _write_pieces(temporary, chain.from_iterable(texts)))
+
+
 def write_csv(stream: BinaryIO, columns: Mapping[str, Column]) -> None:
     """A table as CSV into an open stream, as write_table spells it."""
     stream.writelines(_text_of(_as_table(columns), ","))
@@ -140,6 +153,15 @@ def _write_pieces(path: str, pieces: Iterator[bytes]) -> None:
         file.writelines(pieces)
 
 
+def _write_row_groups(path: str, tables: Iterator[pa.Table]) -> None:
+    import pyarrow.parquet as pq
+
+    first = next(tables)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+
+
 def _as_table(columns: Mapping[str, Column]) -> pa.Table:
     return pa.table({name: _as_arrow(values) for name, values in columns.items()})
 
@@ -151,11 +173,12 @@ def _as_arrow(values: Column) -> pa.Array:
     return values
 
 
-def _text_of(table: pa.Table, delimiter: str) -> Iterator[bytes]:
+def _text_of(table: pa.Table, delimiter: str, *, heads: bool = True) -> Iterator[bytes]:
     """The table as delimited text, quoting only the fields that need it."""
     between = arrow_texts([delimiter])[0]
-    header = _quote(arrow_texts(table.column_names), delimiter).to_pylist()
-    yield (delimiter.join(header) + "\n").encode()
+    if heads:
+        header = _quote(arrow_texts(table.column_names), delimiter).to_pylist()
+        yield (delimiter.join(header) + "\n").encode()
     for start in range(0, len(table), ROWS_AT_A_TIME):
         part = table.slice(start, ROWS_AT_A_TIME).combine_chunks()
         fields = [_quote(_spell(column.chunk(0)), delimiter) for column in part.columns]

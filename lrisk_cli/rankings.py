@@ -25,6 +25,15 @@ def rank(losses: Array, spectrum: Spectrum) -> Ranking:
     return Ranking(row_weights(losses, spectrum), rank_rows(losses))
 
 
+def rank_places(losses: Array) -> NDArray[np.intp]:
+    """Places of all losses in the order of their ranks; equal losses in row order. (n,)."""
+    # Turned over in place, which is exact: long tables have no room for a copy.
+    np.negative(losses, out=losses)
+    order = np.argsort(losses, kind="stable")
+    np.negative(losses, out=losses)
+    return order
+
+
 def largest_first(losses: Array, n_rows: int) -> NDArray[np.intp]:
     """Places of the largest losses in the order of their ranks, without a sort of all of them."""
     n_rows = min(n_rows, len(losses))

@@ -11,13 +11,20 @@ from lrisk_cli import columnar, csvfiles
 from lrisk_cli.arrays import arrow_texts
 from lrisk_cli.cells import Cells, Floats, Stray, Texts, infer_cells, to_numbers, to_texts
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.outputs import check_apart, check_output, write_bytes, write_csv, write_table
+from lrisk_cli.outputs import (
+    check_apart,
+    check_output,
+    write_bytes,
+    write_csv,
+    write_parts,
+    write_table,
+)
 from lrisk_cli.sources import Source, find_sources
 
 __all__ = [
     "BATCH_ROWS", "Batch", "Column", "Stray", "Table", "Texts",
     "check_apart", "check_output", "join_arrays", "open_table", "write_bytes", "write_csv",
-    "write_table",
+    "write_parts", "write_table",
 ]  # fmt: skip
 
 BATCH_ROWS = 16_384

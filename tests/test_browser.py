@@ -21,6 +21,8 @@ COMMANDS = {
     "fit": ["fit", "houses.csv", "--target", "price", "--features", "area,color,rooms",
             "--holdout", "0.2"],
     "evaluate": ["evaluate", "kind.json", "houses.csv", "--intervals", "--fail-on", "max>=0"],
+    "detect-outliers": ["detect-outliers", "houses.csv", "--target", "price", "--features",
+                        "area,color,rooms", "--id", "house", "--fail-on", "outlier_fraction>=0"],
     "quantile-report": ["quantile-report", "houses.csv", "--target", "price", "--features",
                         "area,color,rooms", "--by", "color", "--repeats", "2", "--risk",
                         "extremile:2", "--risk", "superquantile:0.8"],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lrisk_cli import outputs
 from lrisk_cli.errors import UsageError
-from lrisk_cli.tables import check_output, open_table, write_bytes, write_table
+from lrisk_cli.tables import check_output, open_table, write_bytes, write_parts, write_table
 
 FLOATS = st.lists(st.floats(allow_infinity=False), min_size=1, max_size=30)
 
@@ -61,6 +61,20 @@ def test_many_rows_are_written_in_order(tmp_path, monkeypatch):
     monkeypatch.setattr(outputs, "ROWS_AT_A_TIME", 7)
     write_table(tmp_path / "t.csv", {"row": np.arange(100)})
     assert (tmp_path / "t.csv").read_text().split() == ["row", *map(str, range(100))]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+def test_parts_make_the_same_table_as_the_whole(tmp_path, suffix):
+    columns = {"row": np.arange(7), "text": pa.array([None, "a", 'b"', None, "c,d", "e", None])}
+    write_table(tmp_path / f"whole{suffix}", columns)
+    slices = [slice(0, 3), slice(3, 4), slice(4, 7)]
+    parts = ({name: values[part] for name, values in columns.items()} for part in slices)
+    write_parts(tmp_path / f"parts{suffix}", parts)
+    whole, joined = (tmp_path / f"{name}{suffix}" for name in ("whole", "parts"))
+    if suffix == ".parquet":
+        assert pq.read_table(whole).equals(pq.read_table(joined))
+    else:
+        assert whole.read_bytes() == joined.read_bytes()
 
 
 def test_an_existing_file_is_kept_unless_forced(tmp_path):

@@ -268,7 +268,8 @@ def test_markup_in_the_data_stays_text_on_every_page(evil, target):
     judged = write(evil, "evaluate", "m.json", "evil.csv", "--fail-on", "max>=0", code=1)
     flags = ["--target", target, "--repeats", "1", "--by", "</style>"]
     compared = write(evil, "quantile-report", "evil.csv", *flags)
-    for text in (fitted, judged, compared):
+    ranked = write(evil, "detect-outliers", "evil.csv", "--target", target, "--top", "300")
+    for text in (fitted, judged, compared, ranked):
         root = check_page(text)
         assert "<script" not in text
         assert text.count("</style>") == 1
@@ -308,6 +309,7 @@ def test_a_page_does_not_change_the_model(tmp_path):
         ["fit", "houses.csv", "--target", "kind", *COLUMNS, "--risk", "mean"],
         ["evaluate", "price.json", "houses.csv", "--intervals"],
         ["quantile-report", "houses.csv", "--target", "price", *COLUMNS, "--repeats", "2"],
+        ["detect-outliers", "houses.csv", *COLUMNS],
     ],
     ids=lambda arguments: arguments[0],
 )

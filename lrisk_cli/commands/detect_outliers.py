@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lrisk_cli.commands import cluster_options, detect_options, fit_options, options
+from lrisk_cli.commands import (
+    cluster_options,
+    detect_options,
+    fit_options,
+    options,
+    quantile_options,
+)
 from lrisk_cli.errors import ExitCode
 from lrisk_cli.names import KernelName, Missing, Standardize, Task, Unseen
 from lrisk_cli.progress import Report
@@ -26,8 +32,8 @@ def detect_outliers(
     exclude: fit_options.Exclude = None,
     id_column: options.IdColumn = None,
     dtype: fit_options.Dtypes = None,
-    missing: options.ScoringMissing = None,
-    unseen: options.ScoringUnseen = None,
+    missing: quantile_options.MissingPolicy = None,
+    unseen: quantile_options.UnseenPolicy = None,
     max_categories: fit_options.MaxCategories = MAX_CATEGORIES,
     task: fit_options.TaskChoice = Task.AUTO,
     l2: fit_options.L2 = None,

@@ -1,6 +1,6 @@
 """The work of `lrisk detect-outliers`: rows with losses -> border, ranking, reasons, files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lrisk_cli.commands.detect_subjects import Looked, Subject
     from lrisk_cli.gates import Gate
     from lrisk_cli.metrics import Figures
+    from lrisk_cli.reasons import Reasons
     from lrisk_cli.reports.outliers import Found, TopRow
     from lrisk_cli.spectra import Spectrum
 
@@ -57,21 +58,22 @@ def run(
     with ProgressDisplay("detect-outliers", quiet=quiet, bar=bar) as report:
         subject = make(report)
         clock.lap("fit_s" if job.model is None else "score_s")
-        found, columns = _rank(job, subject)
+        found = _rank(job, subject)
         clock.lap("rank_s")
-        _write(job, subject, found, columns)
+        _write(job, subject, found)
         clock.lap("write_s")
     return found.timed(clock.timings())
 
 
-def _rank(job: Job, subject: "Subject") -> "tuple[Found, dict[str, Any]]":
-    """What was found, and the columns of the file if one is asked for."""
+def _rank(job: Job, subject: "Subject") -> "Found":
+    """What was found; the ranking is written on the way, before the losses are sorted."""
     import numpy as np
 
     from lrisk_cli.gates import judge
     from lrisk_cli.metrics import check_largest
     from lrisk_cli.rankings import largest_first
     from lrisk_cli.reports.outliers import Found
+    from lrisk_cli.tables import write_parts
 
     losses = subject.losses
     check_largest(float(losses.max()))
@@ -80,10 +82,11 @@ def _rank(job: Job, subject: "Subject") -> "tuple[Found, dict[str, Any]]":
     told = first if job.output is None and job.html is None else np.flatnonzero(flags)
     told = np.union1d(told, first)
     looked = subject.look(told, job.output is not None)
-    columns = {} if job.output is None else _ranking_columns(subject, flags, told, looked)
     top = _top_rows(subject, flags, first, told, looked, whole=job.output is not None)
+    if job.output is not None:
+        write_parts(job.output, _ranking_parts(subject, flags, told, looked))
     figures = _figures(subject, flags, job.spectra)
-    found = Found(
+    return Found(
         model=subject.model,
         model_path=job.model or job.save_model,
         fitted=job.model is None,
@@ -99,7 +102,6 @@ def _rank(job: Job, subject: "Subject") -> "tuple[Found, dict[str, Any]]":
         notes=subject.notes,
         ranking_path=job.output,
     )
-    return found, columns
 
 
 def _flag(subject: "Subject") -> "NDArray[np.bool_]":
@@ -157,41 +159,50 @@ def _top_rows(
     ]
 
 
-def _ranking_columns(
+def _ranking_parts(
     subject: "Subject", flags: Any, told: "Places", looked: "Looked"
-) -> dict[str, Any]:
-    """The file: every row, the most outlying first; reasons where there are some."""
+) -> Iterator[dict[str, Any]]:
+    """The file, some rows at a time: the most outlying first, with reasons where there are some."""
+    import numpy as np
+    import pyarrow as pa
+
+    from lrisk_cli.rankings import rank_places
+
+    order = rank_places(subject.losses)
+    for start in range(0, len(order), _CHUNK):
+        places = order[start : start + _CHUNK]
+        columns: dict[str, Any] = {
+            "rank": np.arange(start + 1, start + 1 + len(places)),
+            "row": looked.rows[places],
+        }
+        if looked.ids is not None:
+            columns["id"] = looked.ids.take(pa.array(places))
+        yield columns | {
+            "loss": subject.losses[places],
+            "score": _scores(subject, places),
+            "is_outlier": flags[places].astype(np.int8),
+            **_reason_columns(looked.reasons, told, places),
+        }
+
+
+def _reason_columns(reasons: "Reasons", told: "Places", places: "Places") -> dict[str, Any]:
+    """Reasons of the rows at these places; null where none are told. told: ascending."""
     import numpy as np
     import pyarrow as pa
 
     from lrisk_cli.arrays import arrow_texts
-    from lrisk_cli.reasons import MOST_NAMED
-    from lrisk_cli.risk import rank_rows
 
-    n_rows, reasons = len(subject.losses), looked.reasons
-    order = np.empty(n_rows, np.intp)
-    order[rank_rows(subject.losses) - 1] = np.arange(n_rows)
-    # Where the reason of each row of the file stands; null for none.
-    places = np.full(n_rows, -1, np.int32)
-    places[told] = np.arange(len(told))
-    places = places[order]
-    where = pa.array(places, mask=places < 0)
-    columns: dict[str, Any] = {"rank": np.arange(1, n_rows + 1), "row": looked.rows[order]}
-    if looked.ids is not None:
-        columns["id"] = looked.ids.take(pa.array(order))
-    columns |= {
-        "loss": subject.losses[order],
-        "score": _scores(subject, order),
-        "is_outlier": flags[order].astype(np.int8),
-        "reason": arrow_texts(reasons.sentences).take(where),
-    }
+    at = np.minimum(np.searchsorted(told, places), len(told) - 1)
+    silent = told[at] != places
+    spoken = reasons.take(at[~silent])
+    where = np.cumsum(~silent) - 1
+    index = pa.array(where, mask=silent)
+    columns: dict[str, Any] = {"reason": arrow_texts(spoken.sentences).take(index)}
     names = arrow_texts(reasons.columns)
-    for k in range(MOST_NAMED):
-        named = reasons.named[:, k]
-        columns[f"reason_{k + 1}"] = names.take(pa.array(named, mask=named < 0)).take(where)
-        columns[f"contribution_{k + 1}"] = pa.array(reasons.parts[:, k], from_pandas=True).take(
-            where
-        )
+    for k in range(reasons.named.shape[1]):
+        named, parts = spoken.named[:, k], spoken.parts[:, k]
+        columns[f"reason_{k + 1}"] = names.take(pa.array(named, mask=named < 0)).take(index)
+        columns[f"contribution_{k + 1}"] = pa.array(parts, from_pandas=True).take(index)
     return columns
 
 
@@ -220,7 +231,7 @@ def _curve(subject: "Subject") -> Any:
     return np.stack([ranks, _scores(subject, n_rows - ranks)])
 
 
-def _count_named(reasons: Any) -> dict[str, int]:
+def _count_named(reasons: "Reasons") -> dict[str, int]:
     """How often each column comes first among the reasons, the most frequent first."""
     import numpy as np
 
@@ -230,13 +241,11 @@ def _count_named(reasons: Any) -> dict[str, int]:
     return {reasons.columns[k]: int(counts[k]) for k in order.tolist() if counts[k]}
 
 
-def _write(job: Job, subject: "Subject", found: "Found", columns: dict[str, Any]) -> None:
+def _write(job: Job, subject: "Subject", found: "Found") -> None:
+    """The page and the model."""
     from lrisk_cli.clustermodel import ClusterModel, save_clusters
     from lrisk_cli.model import save_model
-    from lrisk_cli.tables import write_table
 
-    if job.output is not None:
-        write_table(job.output, columns)
     if job.html is not None:
         from lrisk_cli.commands.options import command_line
         from lrisk_cli.reports.html import write_page
