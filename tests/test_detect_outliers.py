@@ -168,6 +168,22 @@ def test_a_kernel_model_gives_reasons_too(folder):
     assert {3, 40} <= set(first)
     assert first[3]["contributions"][0]["column"] == "price"
     assert first[3]["reason"].startswith("price 99,999 where ")
+    flags = ["--kernel", "rbf", "--rank", "50", "--save-model", "k.json"]
+    assert (
+        "features     Gaussian kernel"
+        in lrisk(folder, "detect-outliers", "bad.csv", *PRICE, *flags).stdout
+    )
+    again = detect(folder, "bad.csv", "--model", "k.json")
+    assert [row["row"] for row in again["outliers"]] == [row["row"] for row in result["outliers"]]
+
+
+def test_ids_of_any_type_are_told(folder):
+    columns = {name: bad_houses()[name] for name in ("area", "rooms", "price")}
+    days = pa.array(np.arange(N_ROWS).astype("datetime64[D]"), mask=np.arange(N_ROWS) == 40)
+    pyarrow.parquet.write_table(pa.table(columns | {"day": days}), folder / "days.parquet")
+    result = detect(folder, "days.parquet", "--target", "price", "--id", "day")
+    ids = {row["row"]: row["id"] for row in result["outliers"]}
+    assert (ids[3], ids[40]) == ("1970-01-04", None)
 
 
 # Ties

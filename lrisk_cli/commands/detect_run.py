@@ -9,6 +9,7 @@ from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from lrisk_cli.commands.detect_subjects import Looked, Subject
@@ -142,7 +143,7 @@ def _top_rows(
 
     at = np.searchsorted(told, first)
     named = (first if whole else at).tolist()
-    ids = None if looked.ids is None else looked.ids.take(np.asarray(named)).to_pylist()
+    ids = None if looked.ids is None else _spell_ids(looked.ids.take(np.asarray(named)))
     found = _scores(subject, first).tolist()
     return [
         TopRow(
@@ -156,6 +157,14 @@ def _top_rows(
             parts=looked.reasons.of(at[k]),
         )
         for k, place in enumerate(first.tolist())
+    ]
+
+
+def _spell_ids(ids: "pa.Array") -> list[str | int | None]:
+    """Whole numbers and texts as they are, anything else (dates, fractions) as text."""
+    return [
+        value if value is None or isinstance(value, str | int) else str(value)
+        for value in ids.to_pylist()
     ]
 
 

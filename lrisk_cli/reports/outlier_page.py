@@ -18,8 +18,8 @@ from lrisk_cli.reports.html import (
     brief,
     clip,
 )
-from lrisk_cli.reports.outliers import Found, describe_border, describe_score, describe_subject
-from lrisk_cli.reports.terminal import describe_rows, gate_row
+from lrisk_cli.reports.outliers import Found, describe_border, facts
+from lrisk_cli.reports.terminal import gate_row
 
 MOST_COLUMNS = 12
 
@@ -31,19 +31,13 @@ def outlier_page(found: Found, command_line: str) -> Page:
         Section("Gates", [Table(GATES, ["gate", "verdict", "figure"],
                                 [gate_row(verdict) for verdict in found.verdicts], texts=3)])
     ]  # fmt: skip
-    facts = [
-        ("model", describe_subject(found)),
-        ("rows", describe_rows(found.counts)),
-        ("outliers", describe_border(found)),
-        ("score", describe_score(found)),
-    ]
     notes: list[Block] = [Notes(found.notes)] if found.notes else []
     sections = [
         Section("At a glance", [_tiles(found), *notes]),
         *(gates if found.verdicts else []),
         Section("Scores", figures),
         Section("The first rows of the ranking", [_top_table(found)]),
-        Section("What was done", [Facts(facts)]),
+        Section("What was done", [Facts(facts(found))]),
     ]
     title = f"Outliers among {found.counts.used:,} rows"
     lead = f"{describe_border(found)}."

@@ -37,7 +37,7 @@ class TopRow:
 
     rank: int
     row: int
-    id: Any
+    id: str | int | None
     loss: float
     score: float
     is_outlier: bool
@@ -81,15 +81,7 @@ class Found:
 
 def print_outliers(found: Found) -> None:
     """What was found, the top of the ranking with reasons, and what the gates say."""
-    print_pairs(
-        [
-            ("model", describe_subject(found)),
-            ("rows", describe_rows(found.counts)),
-            ("outliers", describe_border(found)),
-            ("score", describe_score(found)),
-            *(("note", plain(note)) for note in found.notes),
-        ]
-    )
+    print_pairs([*facts(found), *(("note", plain(note)) for note in found.notes)])
     print()
     _print_top(found)
     if found.verdicts:
@@ -114,7 +106,7 @@ def outliers_document(found: Found) -> dict[str, Any]:
         "n_outliers": found.n_outliers,
         "threshold": found.border.threshold,
         "scale": found.border.scale,
-        "outliers": [_row_document(row) for row in found.top],
+        "outliers": [_row_document(row, with_id=found.has_ids) for row in found.top],
         "metrics": found.figures,
         "gates": gates_document(found.verdicts),
         "fit": model.fit.as_dict(),
@@ -124,8 +116,24 @@ def outliers_document(found: Found) -> dict[str, Any]:
     }
 
 
-def describe_subject(found: Found) -> str:
-    """One line on the model that rows are ranked by."""
+def facts(found: Found) -> list[tuple[str, str]]:
+    """What rows are ranked by, and how many stand out."""
+    model = found.model
+    kernel = (
+        [("features", model.feature_map.describe())]
+        if isinstance(model, Model) and not model.is_linear
+        else []
+    )
+    return [
+        ("model", _describe_subject(found)),
+        *kernel,
+        ("rows", describe_rows(found.counts)),
+        ("outliers", describe_border(found)),
+        ("score", _describe_score(found)),
+    ]
+
+
+def _describe_subject(found: Found) -> str:
     model = found.model
     what = describe_clusters(model) if isinstance(model, ClusterModel) else describe_model(model)
     return what if found.fitted else f"{found.model_path}: {what}"
@@ -145,7 +153,7 @@ def describe_border(found: Found) -> str:
     return f"{rows} {verb} a score above {found.border.threshold:.3g}; {how}"
 
 
-def describe_score(found: Found) -> str:
+def _describe_score(found: Found) -> str:
     """What a score is, in units of the file."""
     model, scale = found.model, number(found.border.scale)
     if isinstance(model, ClusterModel):
@@ -198,11 +206,11 @@ def _kind_document(model: Model | ClusterModel) -> dict[str, Any]:
     return {"kind": str(model.task), "target": model.target.name, "loss": model.loss}
 
 
-def _row_document(row: TopRow) -> dict[str, Any]:
+def _row_document(row: TopRow, *, with_id: bool) -> dict[str, Any]:
     return {
         "rank": row.rank,
         "row": row.row,
-        **({} if row.id is None else {"id": row.id}),
+        **({"id": row.id} if with_id else {}),
         "loss": row.loss,
         "score": row.score,
         "is_outlier": row.is_outlier,
@@ -211,5 +219,5 @@ def _row_document(row: TopRow) -> dict[str, Any]:
     }
 
 
-def _id_text(value: Any) -> str:
+def _id_text(value: str | int | None) -> str:
     return "" if value is None else str(value)
