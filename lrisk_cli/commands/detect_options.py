@@ -98,8 +98,23 @@ def default_clusters(n_rows: int) -> int:
     return max(1, min(MOST_CLUSTERS, n_rows // ROWS_PER_CLUSTER))
 
 
-def refuse(given: Mapping[str, bool], why: str) -> None:
-    """UsageError that names the first option given among those that mean nothing here."""
-    for option, is_given in given.items():
+def refuse_idle(
+    model: str | None,
+    target: str | None,
+    of_fits: Mapping[str, bool],
+    of_targets: Mapping[str, bool],
+) -> None:
+    """UsageError that names the first option given that would not be read.
+
+    of_fits: whether options of any fit are given; of_targets: those of fits with a target.
+    """
+    if model is not None:
+        idle, why = {**of_fits, **of_targets}, "is for a fit, and --model names one that is done"
+    elif target is None:
+        idle, why = dict(of_targets), "is for a fit of a --target, and none is named"
+    else:
+        idle = {"--clusters": of_fits["--clusters"]}
+        why = "is for tables without a --target"
+    for option, is_given in idle.items():
         if is_given:
             raise UsageError(f"{option} {why}; leave it out")

@@ -57,7 +57,7 @@ def detect_outliers(
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,
 ) -> int:
-    """Rank the rows of a table by how little they fit the others, and say why.
+    """Rank rows by how little they fit the others, and say why.
 
     Fits a model that a minority of wrong rows cannot bend, and ranks all rows by their loss under
     it; the reason names the columns that the loss comes from, in their units.
@@ -92,14 +92,7 @@ def detect_outliers(
         "--save-model": save_model is not None,
         "--clusters": clusters is not None,
     }
-    if model is not None:
-        why = "is for a fit, and --model names one that is done"
-        detect_options.refuse(of_fits | of_targets, why)
-    elif target is None:
-        detect_options.refuse(of_targets, "is for a fit of a --target, and none is named")
-    else:
-        why = "is for tables without a --target"
-        detect_options.refuse({"--clusters": clusters is not None}, why)
+    detect_options.refuse_idle(model, target, of_fits, of_targets)
     fit = FitOptions(
         Spectrum("mean"),
         l2=l2,

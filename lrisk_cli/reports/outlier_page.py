@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
 from lrisk_cli.reports.html import (
@@ -20,6 +21,8 @@ from lrisk_cli.reports.html import (
 )
 from lrisk_cli.reports.outliers import Found, describe_border, facts
 from lrisk_cli.reports.terminal import gate_row
+
+Array = NDArray[np.float64]
 
 MOST_COLUMNS = 12
 
@@ -55,15 +58,15 @@ def score_plot(found: Found) -> Plot:
         else f"No row scores above {border.threshold:.3g}"
     )
     # Scores that dwarf the threshold leave room for nothing else on an even axis.
-    is_log = border.threshold > 0.0 and values[0] > 20.0 * border.threshold
-    at = values > (0.0 if is_log else -1.0)
+    is_log = border.threshold > 0.0 and values[0] > 8.0 * border.threshold
+    at = values > (0.01 * border.threshold if is_log else -1.0)
     return Plot(
         title=title,
         alternative=f"Scores by rank, largest first, on a logarithmic axis: {brief(values[0])} for "
         f"the first row; {n_outliers} are above the threshold {brief(border.threshold)}.",
         x_label="rank",
         y_label="score",
-        series=[Series("", ranks[at], values[at], 1), *_outlier_marks(found)],
+        series=_lines(found, ranks[at], values[at]),
         x_log=True,
         y_log=is_log,
         guides=[Guide("y", border.threshold, "threshold")],
@@ -76,16 +79,17 @@ def score_plot(found: Found) -> Plot:
     )
 
 
-def _outlier_marks(found: Found) -> list[Series]:
-    """Marks on the curve at some of the outliers."""
-    ranks, values = found.curve
-    above = ranks <= found.n_outliers
-    return [Series("", ranks[above], values[above], 2, "dots")] if above.any() else []
+def _lines(found: Found, ranks: Array, values: Array) -> list[Series]:
+    """One line for the outliers, one for the others; they meet."""
+    n_above = int(np.count_nonzero(ranks <= found.n_outliers))
+    above = slice(0, n_above + 1)
+    lines = [Series("other rows", ranks[n_above:], values[n_above:], 1)]
+    return [Series("outliers", ranks[above], values[above], 2), *lines] if n_above else lines
 
 
 def _named_figure(found: Found) -> list[Figure]:
-    """The columns that come first among the reasons, by how many rows."""
-    if not found.named:
+    """The columns that come first among the reasons, by how many rows, if they are several."""
+    if len(found.named) < 2:
         return []
     names = list(found.named)[:MOST_COLUMNS]
     counts = np.array([found.named[name] for name in names], np.float64)
