@@ -1,4 +1,9 @@
-"""Losses -> where the inliers end: the share of outliers, and the score beyond which rows are."""
+"""Losses -> where the inliers end: the share of outliers, and the score beyond which rows are.
+
+Errors are taken for draws from a mixture of centred normals of unknown scales, whose distribution is
+estimated without a shape of its own. Where it falls into two groups far apart, the group of large
+scales is the outliers'. Losses of classes are compared with a share of labels that were swapped.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,9 +14,17 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Kind = Literal["squared", "logistic"]
 
-# A robust deviation of normal errors is this many times their median absolute value.
-MAD_TO_DEVIATION = 1.4826
-AUTO_THRESHOLD = 3.0
+# Neighbouring scales of the mixture differ by this factor, from an eighth of the median size on.
+STEP, BELOW_MEDIAN = 1.3, 8.0
+# Sorted sizes are brought to so many means before the mixture is fitted, in so many rounds.
+POINTS, ROUNDS = 400, 300
+# Outliers are a group of scales whose mean is this many times that of the inliers, and this many
+# deviations (of the logarithms, within the groups) away.
+FACTOR, DEVIATIONS = 3.0, 3.0
+# A clean table has a threshold too: as many of its rows are expected beyond it.
+EXPECTED_BEYOND = 0.05
+SWAP_ROUNDS = 200
+TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +41,99 @@ class Border:
     scale: float
 
 
-def find_border(losses: Array, kind: Kind, contamination: float | None) -> Border:
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaleMixture:
+    """Sizes |e| with e normal of a random scale. scales, shares: (k,), scales ascending.
+
+    n_inlier: how many of the scales are those of inliers; all of them for a clean table.
+    """
+
+    scales: Array
+    shares: Array
+    n_inlier: int
+
+    @property
+    def fraction(self) -> float:
+        """Share of the outliers, those that hide among the inliers included."""
+        return float(self.shares[self.n_inlier :].sum())
+
+    @property
+    def inlier_scale(self) -> float:
+        """Root mean square size of an inlier."""
+        shares, scales = self.shares[: self.n_inlier], self.scales[: self.n_inlier]
+        return float(np.sqrt(shares @ scales**2 / shares.sum()))
+
+    def inlier(self, sizes: Array) -> Array:
+        """How surely a row of this size is an inlier: 0..1, falling with the size. (n,)."""
+        if self.n_inlier == len(self.scales):
+            return np.ones(len(sizes))
+        # The curve is smooth in the logarithm, so a fine table of it will do for many rows.
+        at = self.scales[0] * np.geomspace(1e-2, 1e2 * self.scales[-1] / self.scales[0], 4000)
+        inside = _density(at, self.scales, self.shares, slice(self.n_inlier))
+        outside = _density(at, self.scales, self.shares, slice(self.n_inlier, None))
+        found: Array = np.interp(sizes, at, inside / np.maximum(inside + outside, TINY))
+        return found
+
+    def threshold(self, n_rows: int) -> float:
+        """The size beyond which a row is rather an outlier, or unheard of among n inliers."""
+        low, high = self.scales[0], 100.0 * self.scales[-1]
+        clean = self.n_inlier == len(self.scales)
+        for _ in range(200):
+            middle = float(np.sqrt(low * high))
+            beyond = (
+                self._beyond(middle) * n_rows <= EXPECTED_BEYOND
+                if clean
+                else self.inlier(np.array([middle]))[0] < 0.5
+            )
+            low, high = (low, middle) if beyond else (middle, high)
+        return float(high)
+
+    def _beyond(self, size: float) -> float:
+        """Share of rows of a larger size."""
+        from math import erfc, sqrt
+
+        ratios = size / (sqrt(2.0) * self.scales)
+        return float(self.shares @ np.array([erfc(ratio) for ratio in ratios]))
+
+
+def fit_scales(sizes: Array) -> ScaleMixture:
+    """The mixture of scales that makes the sizes likeliest, and its border. sizes: (n,), >= 0."""
+    ascending = np.sort(sizes)
+    n, largest = len(ascending), float(ascending[-1])
+    if largest == 0.0:
+        return ScaleMixture(np.ones(1), np.ones(1), 1)
+    edges = np.linspace(0, n, min(n, POINTS) + 1).astype(np.intp)
+    counts = np.diff(edges)
+    points = np.sqrt(np.add.reduceat(ascending**2, edges[:-1]) / counts)
+    low = max(float(ascending[n // 2]) / BELOW_MEDIAN, largest * 1e-12)
+    n_scales = int(np.ceil(np.log(largest / low) / np.log(STEP))) + 2
+    scales = low * STEP ** np.arange(n_scales)
+    shares = _likeliest_shares(points, counts / n, scales)
+    return ScaleMixture(scales, shares, _find_gap(np.log(scales), shares))
+
+
+def find_border(
+    losses: Array, kind: Kind, contamination: float | None, n_classes: int = 2
+) -> Border:
     """The border of these losses. contamination: None to estimate it; losses: (n,).
 
     Of a fraction, exactly round(fraction n) rows exceed the threshold; fewer only where losses tie.
     """
-    scale = 1.0
-    if kind == "squared":
-        scale = MAD_TO_DEVIATION * float(np.median(np.sqrt(2.0 * losses))) or 1.0
-    values = scores(losses, kind, Border(0.0, 0.0, scale))
-    n = len(values)
+    if kind == "logistic":
+        fraction = _swapped_share(losses, n_classes)
+        found = Border(fraction, -float(np.log(max(fraction, TINY) / (n_classes - 1))), 1.0)
+    else:
+        sizes = np.sqrt(2.0 * losses)
+        mixture = fit_scales(sizes)
+        scale = mixture.inlier_scale
+        found = Border(mixture.fraction, mixture.threshold(len(losses)) / scale, scale)
+        del sizes
     if contamination is None:
-        spread = MAD_TO_DEVIATION * float(np.median(np.abs(values - np.median(values))))
-        usual = 1.0 if kind == "squared" else float(np.median(values)) / AUTO_THRESHOLD + spread
-        threshold = AUTO_THRESHOLD * usual
-        return Border(float(np.mean(values > threshold)), threshold, scale)
-    place = n - round(contamination * n) - 1
-    threshold = float(np.partition(values, place)[place])
-    return Border(contamination, threshold, scale)
+        return found
+    place = len(losses) - round(contamination * len(losses)) - 1
+    kth = np.partition(losses, place)[place : place + 1]
+    threshold = float(scores(kth, kind, found)[0])
+    return Border(contamination, threshold, found.scale)
 
 
 def scores(losses: Array, kind: Kind, border: Border) -> Array:
@@ -54,3 +142,60 @@ def scores(losses: Array, kind: Kind, border: Border) -> Array:
         return losses / border.scale
     found: Array = np.sqrt(2.0 * losses) / border.scale
     return found
+
+
+def _density(sizes: Array, scales: Array, shares: Array, part: slice) -> Array:
+    """What a part of the mixture says, up to a constant, relative to the whole's largest term."""
+    exponents = -0.5 * (sizes[:, None] / scales) ** 2 - np.log(scales)
+    exponents -= exponents.max(axis=1, keepdims=True)
+    found: Array = np.exp(exponents[:, part]) @ shares[part]
+    return found
+
+
+def _likeliest_shares(points: Array, counts: Array, scales: Array) -> Array:
+    """Expectation maximisation of the shares: p <- p * mean of density / mixture."""
+    exponents = -0.5 * (points[:, None] / scales) ** 2 - np.log(scales)
+    densities = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+    shares = np.full(len(scales), 1.0 / len(scales))
+    for _ in range(ROUNDS):
+        shares *= densities.T @ (counts / (densities @ shares))
+    return shares / shares.sum()
+
+
+def _find_gap(logs: Array, shares: Array) -> int:
+    """Where to cut the scales in two: the largest variance between groups that are far apart.
+
+    The group of smaller scales holds at least half of the rows. All scales where there is no gap.
+    """
+    below = np.cumsum(shares)
+    above = below[-1] - below
+    first, second = np.cumsum(shares * logs), np.cumsum(shares * logs**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean, far_mean = first / below, (first[-1] - first) / above
+        spread = np.maximum(second / below - mean**2, 0.0)
+        far_spread = np.maximum((second[-1] - second) / above - far_mean**2, 0.0)
+        distance = far_mean - mean
+        apart = (distance > np.log(FACTOR)) & (
+            distance**2 > DEVIATIONS**2 * (spread + far_spread)
+        )
+        between = below * above * distance**2
+    possible = apart & (below >= 0.5) & (above > 1e-6)
+    if not possible.any():
+        return len(logs)
+    return int(np.argmax(np.where(possible, between, -1.0))) + 1
+
+
+def _swapped_share(losses: Array, n_classes: int) -> float:
+    """The likeliest share e of labels swapped for another class, p = exp(-loss) their probability.
+
+    A label is seen with probability (1 - e) p + e (1 - p) / (C - 1).
+    """
+    seen = np.exp(-losses)
+    other = (1.0 - seen) / (n_classes - 1)
+    share = 0.1
+    for _ in range(SWAP_ROUNDS):
+        swapped = share * other / np.maximum(share * other + (1.0 - share) * seen, TINY)
+        before, share = share, min(0.5, float(swapped.mean()))
+        if abs(share - before) <= 1e-9:
+            break
+    return share
