@@ -64,6 +64,7 @@ class SolverName(StrEnum):
     SGD = "sgd"
     SRDA = "srda"
     SUBGRADIENT = "subgradient"
+    TRIMMED = "trimmed"
 
 
 class ClusterSolver(StrEnum):
@@ -86,6 +87,13 @@ class Sampling(StrEnum):
 
     UNIFORM = "uniform"
     WEIGHTS = "weights"
+
+
+class StartName(StrEnum):
+    """Where the subgradient method begins."""
+
+    ZERO = "zero"
+    GLOROT = "glorot"
 
 
 class KernelName(StrEnum):

@@ -14,9 +14,6 @@ from lrisk_cli.names import (
     KernelName,
     LossName,
     Missing,
-    Sampling,
-    SmoothingName,
-    SolverName,
     Standardize,
     Task,
     Unseen,
@@ -74,9 +71,11 @@ Risks = Annotated[
     typer.Option(
         "--risk",
         metavar="RISK",
-        help="What to minimise: mean, superquantile:Q, extremile:R or esrm:RHO. "
-        f"Superquantile: {RISKS['superquantile']}. Repeatable: one model for each, every fit "
-        "starting from the last one's result; with --cv only the best.",
+        help="What to minimise: mean, superquantile:Q, extremile:R or esrm:RHO, which protect the "
+        "tail; subquantile:P or lower-extremile:R, which ignore it. "
+        f"Superquantile: {RISKS['superquantile']}. Subquantile: {RISKS['subquantile']}. "
+        "Repeatable: one model for each, every fit starting from the last one's result; with --cv "
+        "only the best.",
         show_default=DEFAULT_RISK,
     ),
 ]
@@ -143,66 +142,6 @@ FeatureMapChoice = Annotated[
         help="nystroem: landmarks picked by pivoted Cholesky; fourier: --rank random cosines "
         "instead (rbf).",
         show_default="nystroem",
-    ),
-]
-Solver = Annotated[
-    SolverName,
-    typer.Option(
-        "--solver",
-        help="auto chooses and says why. newton proves the optimum quickly; lbfgs does so for "
-        "thousands of unknowns; lsvrg is stochastic; sgd and srda are biased by their batches; "
-        "subgradient sees all rows at each step.",
-    ),
-]
-SmoothingChoice = Annotated[
-    SmoothingName, typer.Option("--smoothing", help="Smooth the sorting of the losses.")
-]
-Nu = Annotated[
-    float | None,
-    typer.Option(
-        "--nu",
-        help="Amount of smoothing; 0 would be none.",
-        show_default="1e-3 for entropy, 1e-3 rows for l2",
-    ),
-]
-Step = Annotated[
-    str | None,
-    typer.Option(
-        "--step",
-        metavar="NUMBER|decay",
-        help="Step size; decay: 1/(mu t) with averaging (sgd). Halved when a run diverges.",
-        show_default="a safe one",
-    ),
-]
-BatchSize = Annotated[
-    int | None,
-    typer.Option("--batch-size", min=1, help="Rows in a batch (sgd, srda).", show_default="64"),
-]
-EpochLength = Annotated[
-    int | None,
-    typer.Option(
-        "--epoch-length",
-        min=1,
-        help="Steps between sorts (lsvrg).",
-        show_default="rows/2, shorter after a stall",
-    ),
-]
-CheckpointProbability = Annotated[
-    float | None,
-    typer.Option(
-        "--checkpoint-probability",
-        min=0.0,
-        max=1.0,
-        help="Chance of an extra checkpoint after a step (lsvrg).",
-        show_default="0",
-    ),
-]
-SamplingChoice = Annotated[
-    Sampling | None,
-    typer.Option(
-        "--sampling",
-        help="Draw rows uniformly or by their weights (lsvrg).",
-        show_default="weights",
     ),
 ]
 Tol = Annotated[
@@ -325,19 +264,6 @@ def parse_dtypes(texts: Sequence[str]) -> dict[str, str]:
             )
         dtypes[name] = kind
     return dtypes
-
-
-def parse_step(text: str | None) -> tuple[float | None, bool]:
-    """A step size, or whether steps decay by rule."""
-    if text is None or text == "decay":
-        return None, text == "decay"
-    try:
-        step = float(text)
-    except ValueError:
-        step = 0.0
-    if not 0.0 < step < float("inf"):
-        raise UsageError(f"--step takes a number greater than 0, or decay; got {text!r}")
-    return step, False
 
 
 def parse_features(

@@ -99,7 +99,10 @@ def evaluation_page(
 
 def _fit_tiles(model: Model, figures: Mapping[str, Figures]) -> Tiles:
     fit = model.fit
-    items = [("gap proved", "none" if fit.gap is None else f"{fit.gap:.1e}", fit.solver)]
+    if fit.gap is None:
+        items = [("end of the run", fit.status.partition(":")[0], fit.solver)]
+    else:
+        items = [("gap proved", f"{fit.gap:.1e}", fit.solver)]
     for name, of_rows in figures.items():
         items.append((f"mean loss, {name}", brief(of_rows["mean"]), _errors(of_rows, model)))
         if of_rows.get(model.risk) is not None and model.risk != "mean":
