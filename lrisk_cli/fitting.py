@@ -13,7 +13,7 @@ from lrisk_cli.features import FeatureOptions, Features, build_features, check_f
 from lrisk_cli.losses import make_loss
 from lrisk_cli.model import Model
 from lrisk_cli.modelfile import FitRecord, FitStart
-from lrisk_cli.names import KernelName, LossName, SmoothingName
+from lrisk_cli.names import KernelName, LossName, SmoothingName, SolverName
 from lrisk_cli.problem import Problem, make_problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk import Smoothing
@@ -53,6 +53,7 @@ class Fitted:
 def check_fit(options: FitOptions) -> None:
     """Answer impossible options with a sentence before any work starts."""
     check_risk(options.solver.solver, options.risk)
+    _check_smoothing(options)
     if options.l2 is not None and not 0.0 < options.l2 < float("inf"):
         raise UsageError(
             f"--l2 must be greater than 0, it makes the optimum unique; got {options.l2:g}"
@@ -63,6 +64,36 @@ def check_fit(options: FitOptions) -> None:
         raise UsageError(f"--nu must be greater than 0; got {options.nu:g}")
     check_features(options.features)
     check_options(options.solver)
+
+
+def _check_smoothing(options: FitOptions) -> None:
+    """Refuse a smoothing that the risk or the solver does not take."""
+    smoothing, risk, solver = options.smoothing, options.risk, options.solver.solver
+    if smoothing is SmoothingName.NONE or risk.flat:
+        return
+    if smoothing is not SmoothingName.SOFTPLUS:
+        if not risk.rising:
+            other = "pass softplus" if risk.name == "subquantile" else "leave it out"
+            raise UsageError(
+                f"--smoothing {smoothing} is for rising risks and {risk} falls with the loss; "
+                f"{other}"
+            )
+        return
+    if risk.rising:
+        raise UsageError(
+            f"--smoothing softplus is for the subquantile and {risk} rises with the loss; pass l2 "
+            "or entropy"
+        )
+    if risk.name != "subquantile":
+        raise UsageError(
+            f"--smoothing softplus smooths the cut of a subquantile and {risk} has none; leave it "
+            "out"
+        )
+    if solver not in (SolverName.AUTO, SolverName.TRIMMED, SolverName.SUBGRADIENT):
+        raise UsageError(
+            f"--smoothing softplus has no meaning for --solver {solver}; it belongs to "
+            "subgradient or trimmed"
+        )
 
 
 def make_features(design: Design, options: FitOptions, report: Report = silent) -> Features:
@@ -169,7 +200,7 @@ def _check_kept_classes(problem: Problem, lam: Array, classes: tuple[str, ...]) 
 
 
 def _smoothing(options: FitOptions, n_rows: int) -> Smoothing | None:
-    """nu: 1e-3 for entropy and 1e-3 n for l2 unless given, as in the paper's experiments."""
+    """nu: 1e-3, but 1e-3 n for l2, unless given; as in the paper's experiments."""
     if options.smoothing is SmoothingName.NONE:
         return None
     usual = 1e-3 * (n_rows if options.smoothing is SmoothingName.L2 else 1)

@@ -80,6 +80,7 @@ class SmoothingName(StrEnum):
     NONE = "none"
     L2 = "l2"
     ENTROPY = "entropy"
+    SOFTPLUS = "softplus"
 
 
 class Sampling(StrEnum):

@@ -126,3 +126,34 @@ def test_one_class_left_is_refused_and_nothing_is_written(folder):
     run = lrisk(folder, *SOLD, "--risk", "subquantile:0.5", "-o", "m.json")
     assert "subquantile:0.5 leaves weight to rows of one class only ('no')" in refusal(run, 3)
     assert not (folder / "m.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--risk", "subquantile:0.8", "--smoothing", "l2"), "falls with the loss; pass softplus"),
+        (("--risk", "lower-extremile:2", "--smoothing", "entropy"), "loss; leave it out"),
+        (("--risk", "lower-extremile:2", "--smoothing", "softplus"), "lower-extremile:2 has none"),
+        (("--risk", "esrm:1", "--smoothing", "softplus"), "esrm:1 rises with the loss; pass l2"),
+        ((*SUB, "--smoothing", "softplus", "--solver", "sgd"), "belongs to subgradient or trimmed"),
+        ((*SUB, "--solver", "newton"), "--solver newton needs a convex risk"),
+        ((*SUB, "--momentum", "0.5"), "--momentum has no meaning for --solver auto"),
+    ],
+)
+def test_what_falling_risks_do_not_take_is_refused(folder, flags, words):
+    assert words in refusal(lrisk(folder, *PRICE, *flags), 2)
+
+
+def test_softplus_is_recorded_with_its_objective(folder):
+    found = document(lrisk(folder, *PRICE, *SUB, "--smoothing", "softplus", "--json"))["fit"]
+    assert (found["smoothing"], found["nu"]) == ("softplus", 1e-3)
+    assert found["smoothed_objective"] > found["objective"]
+    assert found["smoothed_gap"] is None
+
+
+def test_the_papers_method_is_one_command(folder):
+    method = ("--solver", "subgradient", "--momentum", "0.9", "--nesterov", "--norm-bound", "2")
+    found = document(lrisk(folder, *PRICE, *SUB, *method, "--start", "glorot", "--json"))["fit"]
+    assert found["status"].startswith("stationary: ")
+    usual = document(lrisk(folder, *PRICE, *SUB, "--json"))["fit"]
+    assert found["objective"] == pytest.approx(usual["objective"], rel=0.05)
