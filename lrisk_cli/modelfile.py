@@ -70,6 +70,7 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class FeatureEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A column of the table: (number - mean) / scale, or one 0/1 column for each category.
 
+    mean, scale: mean and deviation, or with --scaling mad median and 1.4826 MAD.
     other: one more 0/1 column for all other categories. fill: stands in for missing cells, or null.
     """
 

@@ -127,6 +127,13 @@ class Standardize(StrEnum):
     NONE = "none"
 
 
+class Scaling(StrEnum):
+    """What numbers are centred and scaled by: mean and deviation, or median and MAD."""
+
+    DEVIATION = "deviation"
+    MAD = "mad"
+
+
 class Missing(StrEnum):
     """What happens to rows with missing cells."""
 

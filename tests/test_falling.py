@@ -153,7 +153,36 @@ def test_softplus_is_recorded_with_its_objective(folder):
 
 def test_the_papers_method_is_one_command(folder):
     method = ("--solver", "subgradient", "--momentum", "0.9", "--nesterov", "--norm-bound", "2")
-    found = document(lrisk(folder, *PRICE, *SUB, *method, "--start", "glorot", "--json"))["fit"]
+    method = (*method, "--start", "glorot", "--tol", "1e-4")
+    found = document(lrisk(folder, *PRICE, *SUB, *method, "--json"))["fit"]
     assert found["status"].startswith("stationary: ")
     usual = document(lrisk(folder, *PRICE, *SUB, "--json"))["fit"]
     assert found["objective"] == pytest.approx(usual["objective"], rel=0.05)
+
+
+def scales(folder, *flags):
+    """What the column 'area' is centred and scaled by, and the notes of the fit."""
+    flags = (*flags, "-o", "m.json", "--force", "--json")
+    found = document(lrisk(folder, *PRICE, *flags))
+    features = json.loads((folder / "m.json").read_text())["encoding"]["features"]
+    area = next(feature for feature in features if feature["name"] == "area")
+    return area["mean"], area["scale"], found["notes"]
+
+
+def test_falling_risks_scale_by_median_and_mad_unless_told_otherwise(folder):
+    area = house_columns()["area"]
+    median = np.median(area)
+    robust = (median, 1.4826 * np.median(np.abs(area - median)))
+    plain = (area.mean(), area.std())
+    assert scales(folder, *SUB)[:2] == pytest.approx(robust)
+    assert scales(folder, *SUB, "--scaling", "deviation")[:2] == pytest.approx(plain)
+    assert scales(folder)[:2] == pytest.approx(plain)
+    assert scales(folder, "--scaling", "mad")[:2] == pytest.approx(robust)
+    both = scales(folder, *SUB, "--risk", "mean", "--cv", "2")
+    assert both[:2] == pytest.approx(plain)
+    assert any("alone, subquantile:0.8 would use median and MAD" in note for note in both[2])
+
+
+def test_scaling_without_standardising_is_refused(folder):
+    run = lrisk(folder, *PRICE, "--scaling", "mad", "--standardize", "none")
+    assert "--scaling has no meaning with --standardize none" in refusal(run, 2)

@@ -40,6 +40,7 @@ def fit(
     l2: fit_options.Penalties = None,
     no_intercept: fit_options.NoIntercept = False,
     standardize: fit_options.StandardizeChoice = Standardize.BOTH,
+    scaling: fit_options.ScalingChoice = None,
     kernel: fit_options.KernelChoice = KernelName.LINEAR,
     gamma: fit_options.Gamma = None,
     degree: fit_options.Degree = None,
@@ -108,6 +109,7 @@ def fit(
     )
     limits = Limits(tol, max_passes, time_limit)
     risks, penalties = fit_options.parse_risks(risk or ()), fit_options.parse_penalties(l2 or ())
+    by, notes = fit_options.choose_scaling(scaling, standardize, risks)
     mapped = fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map)
     fits = tuple(
         FitOptions(each, loss, mu, smoothing, nu, how, limits, mapped)
@@ -129,6 +131,7 @@ def fit(
             unseen=unseen,
             max_categories=max_categories,
             standardize=standardize,
+            scaling=by,
             intercept=not no_intercept,
         ),
         fits=fits,
@@ -137,6 +140,7 @@ def fit(
         holdout=holdout,
         test=test,
         asked=asked,
+        notes=notes,
         files=name_files(
             asked, [str(each.risk) for each in fits], apart=cv is None and len(fits) > 1
         ),

@@ -14,6 +14,7 @@ from lrisk_cli.names import (
     KernelName,
     LossName,
     Missing,
+    Scaling,
     Standardize,
     Task,
     Unseen,
@@ -97,6 +98,15 @@ NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Fit no consta
 StandardizeChoice = Annotated[
     Standardize,
     typer.Option("--standardize", help="Centre and scale features and target, features, or none."),
+]
+ScalingChoice = Annotated[
+    Scaling | None,
+    typer.Option(
+        "--scaling",
+        help="Standardise numbers by mean and deviation, or by median and MAD, which outliers do "
+        "not move.",
+        show_default="mad if every risk falls with the loss, else deviation",
+    ),
 ]
 KernelChoice = Annotated[
     KernelName,
@@ -211,6 +221,23 @@ TraceFile = Annotated[
     str | None,
     typer.Option("--trace", metavar="FILE", help="Write the course of the run, epoch by epoch."),
 ]
+
+
+def choose_scaling(
+    asked: Scaling | None, standardize: Standardize, risks: "Sequence[Spectrum]"
+) -> tuple[Scaling, tuple[str, ...]]:
+    """How numbers are standardised, and what to say about it where risks disagree."""
+    if asked is not None and standardize is Standardize.NONE:
+        raise UsageError("--scaling has no meaning with --standardize none; leave one of them out")
+    falling = [risk for risk in risks if not risk.rising]
+    if asked is not None or not falling or standardize is Standardize.NONE:
+        return asked or Scaling.DEVIATION, ()
+    if len(falling) == len(risks):
+        return Scaling.MAD, ()
+    return Scaling.DEVIATION, (
+        f"numbers are standardised by mean and deviation, which outliers move; alone, {falling[0]} "
+        "would use median and MAD (--scaling mad)",
+    )
 
 
 def parse_names(text: str | None) -> tuple[str, ...]:
