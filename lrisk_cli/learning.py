@@ -145,8 +145,9 @@ def learn_scales(
 ) -> tuple[Floats, Floats]:
     """Mean and population deviation of each column, or median and 1.4826 MAD.
 
-    MAD is the median distance from the median; where it is 0 the deviation stands in. A constant column has exactly its value as mean and
-    exactly zero deviation. fills: what stands in for NaN. numbers: (n, p).
+    MAD is the median distance from the median; where it is 0 the deviation stands in. A constant
+    column has exactly its value as mean and exactly zero deviation. fills: what stands in for NaN.
+    numbers: (n, p).
     """
     if scaling is Scaling.DEVIATION:
         return _deviations(numbers, fills)
