@@ -155,7 +155,13 @@ FeatureMapChoice = Annotated[
     ),
 ]
 Tol = Annotated[
-    float, typer.Option("--tol", min=0.0, help="Stop when this relative gap is proved.")
+    float,
+    typer.Option(
+        "--tol",
+        min=0.0,
+        help="Stop when this relative gap is proved, or where a risk falls with the loss, when "
+        "no more than this share is gained.",
+    ),
 ]
 MaxPasses = Annotated[
     float,
@@ -169,7 +175,10 @@ TimeLimit = Annotated[
 ]
 RequireConvergence = Annotated[
     bool,
-    typer.Option("--require-convergence", help="Exit with 5 if --tol was not proved."),
+    typer.Option(
+        "--require-convergence",
+        help="Exit with 5 if --tol was not proved, or the fit of a falling risk is not stationary.",
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random choice.")]
 Folds = Annotated[

@@ -178,6 +178,9 @@ def _run_facts(model: Model) -> list[tuple[str, str]]:
     if fit.lower_bound is not None and fit.gap is not None:
         pairs.append(("lower bound", f"{fit.lower_bound:.9g}"))
         pairs.append(("gap", f"{fit.gap:.3g}, relative to what was gained"))
+    for start in fit.starts or ():
+        rounds = f"{start.rounds} round" + "s" * (start.rounds != 1)
+        pairs.append((f"from {start.name}", f"{start.objective:.9g} after {rounds}"))
     return pairs
 
 

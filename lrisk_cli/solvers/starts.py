@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.problem import Problem
+from lrisk_cli.risk import row_weights
 
 Array = NDArray[np.float64]
 
@@ -39,5 +40,5 @@ def starts(problem: Problem, seed: int) -> list[Start]:
 
 def _near_median(problem: Problem) -> Array:
     """The weights that the risk gives to the rows if all are predicted to be the median."""
-    losses = 0.5 * (problem.y - np.median(problem.y)) ** 2
-    return problem.weigher().weigh(losses).lam
+    # The order of the errors is that of their squares, which may overflow.
+    return row_weights(np.abs(problem.y - np.median(problem.y)), problem.spectrum)
