@@ -182,3 +182,26 @@ def test_a_start_worse_than_zero_leads_back_to_zero(monkeypatch: pytest.MonkeyPa
     found = solve(problem, SolverOptions(), Limits())
     assert found.objective == 0.0
     assert "(zero coefficients)" in found.status
+
+
+@pytest.mark.parametrize("solver", [SolverName.SUBGRADIENT, SolverName.LSVRG, SolverName.TRIMMED])
+def test_where_another_fit_ended_does_not_matter(solver: SolverName) -> None:
+    problem = small_problem("squared", "subquantile:0.7")
+    elsewhere = solve(small_problem("squared", "superquantile:0.9"), SolverOptions(), Limits()).W
+    cold = solve(problem, SolverOptions(solver), Limits())
+    warm = solve(problem, SolverOptions(solver), Limits(), start=elsewhere)
+    assert (warm.W == cold.W).all()
+
+
+def test_a_stall_of_random_steps_is_no_convergence_and_one_of_full_steps_is() -> None:
+    stalled = "the last 20 epochs gained less than 0.0001 of what was gained before"
+    problem = small_problem("squared", "subquantile:0.7", n_rows=300)
+    limits = Limits(tol=1e-4)
+    noisy = solve(problem, SolverOptions(SolverName.SGD, batch_size=16), limits)
+    assert not noisy.converged
+    assert noisy.status == f"not converged: stopped because {stalled}"
+    # With hardly a penalty the gradient bounds what is left only loosely.
+    crawling = small_problem("logistic", "lower-extremile:2", n_classes=2, mu=1e-4)
+    slow = solve(crawling, SolverOptions(SolverName.SUBGRADIENT), limits)
+    assert slow.converged
+    assert slow.status == f"stationary: {stalled}"
