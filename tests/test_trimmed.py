@@ -205,3 +205,11 @@ def test_a_stall_of_random_steps_is_no_convergence_and_one_of_full_steps_is() ->
     slow = solve(crawling, SolverOptions(SolverName.SUBGRADIENT), limits)
     assert slow.converged
     assert slow.status == f"stationary: {stalled}"
+
+
+def test_a_limit_that_the_last_round_just_reaches_cuts_nothing() -> None:
+    problem = small_problem("squared", "subquantile:0.7")
+    whole = solve(problem, SolverOptions(), Limits())
+    assert solve(problem, SolverOptions(), Limits(max_passes=whole.passes)).converged
+    cut = solve(problem, SolverOptions(), Limits(max_passes=whole.passes - 2.0))
+    assert not cut.converged

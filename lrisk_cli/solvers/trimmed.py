@@ -52,10 +52,13 @@ class _Search:
         course.note(zero.objective, zero.rank_changes)
         best = ZERO
         for start in starts(self.problem, seed):
-            if self._better(start):
-                best = start.name
+            if course.starts and not self.why:
+                # A limit cuts what is still to do, not what is done.
+                self.why = course.exhausted() or ""
             if self.why:
                 break
+            if self._better(start):
+                best = start.name
         if best == ZERO and not self.why:
             # Nothing is better than no coefficients: from there it cannot get worse.
             self._better(Start(ZERO, zero.lam))
@@ -94,7 +97,8 @@ class _Search:
             if gain > 0.0:
                 point = new
                 self._keep(point)
-            self.why = course.exhausted() or ""
+            if not (settled and accurate):
+                self.why = course.exhausted() or ""
             if self.why or (settled and accurate):
                 return Ended(start.name, point.objective, n_rounds)
             accuracy = 0.1 * enough if settled else max(0.1 * enough, min(accuracy, COARSE * gain))
