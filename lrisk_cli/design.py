@@ -22,7 +22,7 @@ from lrisk_cli.gathering import (
     split_rows,
 )
 from lrisk_cli.learning import decide_task, find_classes, learn_features, learn_target
-from lrisk_cli.names import Missing, Standardize, Task, Unseen
+from lrisk_cli.names import Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.tables import Column, Table
 
@@ -49,6 +49,7 @@ class DesignOptions:
     unseen: Unseen = Unseen.ERROR
     max_categories: int = 100
     standardize: Standardize = Standardize.BOTH
+    scaling: Scaling = Scaling.DEVIATION
     intercept: bool = True
     aside: tuple[str, str] | None = None
 
@@ -136,12 +137,13 @@ def encode_design(
         options.missing,
         options.max_categories,
         options.standardize is not Standardize.NONE,
+        options.scaling,
     )
     goal = None
     if raw.target is not None and train.target is not None:
         scaled = options.standardize is Standardize.BOTH
         place = f"{raw.label}, column '{raw.target.name}'"
-        goal = learn_target(place, raw.target.name, train.target, classes, scaled)
+        goal = learn_target(place, raw.target.name, train.target, classes, scaled, options.scaling)
     encoding = Encoding(learned, options.intercept, goal, options.missing, options.unseen)
     shared = (gathered.counts, gathered.fingerprint, (*notes, *gathered.notes, *oddities))
     return (

@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design import Design
 from lrisk_cli.encoding import Encoding
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.features import FeatureOptions, Features, build_features, check_features
 from lrisk_cli.losses import make_loss
 from lrisk_cli.model import Model
-from lrisk_cli.modelfile import FitRecord
-from lrisk_cli.names import LossName, SmoothingName
+from lrisk_cli.modelfile import FitRecord, FitStart
+from lrisk_cli.names import KernelName, LossName, SmoothingName, SolverName
 from lrisk_cli.problem import Problem, make_problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk import Smoothing
 from lrisk_cli.solvers.outcome import Limits, Solution
-from lrisk_cli.solvers.select import SolverOptions, check_options, choose, solve
+from lrisk_cli.solvers.select import SolverOptions, check_options, check_risk, choose, solve
 from lrisk_cli.spectra import Spectrum
 
 Array = NDArray[np.float64]
@@ -52,11 +52,8 @@ class Fitted:
 
 def check_fit(options: FitOptions) -> None:
     """Answer impossible options with a sentence before any work starts."""
-    if not options.risk.rising:
-        raise UsageError(
-            f"{options.risk} falls with the loss and fit minimises rising risks only; choose mean, "
-            "superquantile, extremile or esrm (evaluate reports falling ones too)"
-        )
+    check_risk(options.solver.solver, options.risk)
+    _check_smoothing(options)
     if options.l2 is not None and not 0.0 < options.l2 < float("inf"):
         raise UsageError(
             f"--l2 must be greater than 0, it makes the optimum unique; got {options.l2:g}"
@@ -67,6 +64,36 @@ def check_fit(options: FitOptions) -> None:
         raise UsageError(f"--nu must be greater than 0; got {options.nu:g}")
     check_features(options.features)
     check_options(options.solver)
+
+
+def _check_smoothing(options: FitOptions) -> None:
+    """Refuse a smoothing that the risk or the solver does not take."""
+    smoothing, risk, solver = options.smoothing, options.risk, options.solver.solver
+    if smoothing is SmoothingName.NONE or risk.flat:
+        return
+    if smoothing is not SmoothingName.SOFTPLUS:
+        if not risk.rising:
+            other = "pass softplus" if risk.name == "subquantile" else "leave it out"
+            raise UsageError(
+                f"--smoothing {smoothing} is for rising risks and {risk} falls with the loss; "
+                f"{other}"
+            )
+        return
+    if risk.rising:
+        raise UsageError(
+            f"--smoothing softplus is for the subquantile and {risk} rises with the loss; pass l2 "
+            "or entropy"
+        )
+    if risk.name != "subquantile":
+        raise UsageError(
+            f"--smoothing softplus smooths the cut of a subquantile and {risk} has none; leave it "
+            "out"
+        )
+    if solver not in (SolverName.AUTO, SolverName.TRIMMED, SolverName.SUBGRADIENT):
+        raise UsageError(
+            f"--smoothing softplus has no meaning for --solver {solver}; it belongs to "
+            "subgradient or trimmed"
+        )
 
 
 def make_features(design: Design, options: FitOptions, report: Report = silent) -> Features:
@@ -95,7 +122,10 @@ def fit_design(
     features = features or make_features(design, options, report)
     phi, outer = features.phi, features.outer
     problem = make_problem(phi, design.y, loss, options.risk, mu, smoothing, outer)
+    _check_kept_rows(problem, options)
     solution = solve(problem, options.solver, options.limits, report, start)
+    if problem.falling and target.classes:
+        _check_kept_classes(problem, solution.lam, target.classes)
     model = Model(
         encoding=design.encoding,
         loss="squared" if loss.name == "squared" else "logistic",
@@ -146,8 +176,31 @@ def _loss_name(asked: LossName, kind: Literal["number", "class"]) -> str:
     return natural.value
 
 
+def _check_kept_rows(problem: Problem, options: FitOptions) -> None:
+    """Refuse to learn more columns than a subquantile keeps rows."""
+    risk, n_columns = options.risk, problem.X.shape[1]
+    if risk.name != "subquantile" or options.features.kernel is not KernelName.LINEAR:
+        return
+    n_kept = round(float(risk.parameter or 0.0) * problem.n_rows)
+    if n_kept < n_columns:
+        raise DataError(
+            f"{risk} keeps {n_kept} of {problem.n_rows} rows, fewer than the {n_columns} columns "
+            "that are fitted to them; choose a larger fraction, or fewer --features"
+        )
+
+
+def _check_kept_classes(problem: Problem, lam: Array, classes: tuple[str, ...]) -> None:
+    """Refuse a fit that gives weight to one class only: it can always predict that one."""
+    kept = np.unique(np.asarray(problem.y)[lam > 0.0])
+    if len(kept) == 1:
+        raise DataError(
+            f"{problem.spectrum} leaves weight to rows of one class only ({classes[int(kept[0])]!r}"
+            "), so there is nothing to tell apart; choose a larger fraction"
+        )
+
+
 def _smoothing(options: FitOptions, n_rows: int) -> Smoothing | None:
-    """nu: 1e-3 for entropy and 1e-3 n for l2 unless given, as in the paper's experiments."""
+    """nu: 1e-3, but 1e-3 n for l2, unless given; as in the paper's experiments."""
     if options.smoothing is SmoothingName.NONE:
         return None
     usual = 1e-3 * (n_rows if options.smoothing is SmoothingName.L2 else 1)
@@ -156,20 +209,24 @@ def _smoothing(options: FitOptions, n_rows: int) -> Smoothing | None:
 
 def _record(design: Design, options: FitOptions, problem: Problem, solution: Solution) -> FitRecord:
     proved, smoothed, smoothing = solution.certificate, solution.smoothed, problem.smoothing
+    starts = [
+        FitStart(name=each.name, objective=each.objective, rounds=each.rounds)
+        for each in solution.starts
+    ]
     choice = choose(problem, options.solver)
     return FitRecord(
         solver=choice.solver.value,
         solver_reason=choice.reason,
         status=solution.status,
         passes=solution.passes,
-        objective=proved.objective,
-        lower_bound=proved.lower_bound,
-        absolute_gap=proved.absolute_gap,
-        gap=proved.gap,
+        objective=solution.objective,
+        lower_bound=None if proved is None else proved.lower_bound,
+        absolute_gap=None if proved is None else proved.absolute_gap,
+        gap=None if proved is None else proved.gap,
         objective_scale="file" if _as_in_file(design.encoding) else "standardised",
         smoothing="none" if smoothing is None else smoothing.name.value,
         nu=None if smoothing is None else smoothing.nu,
-        smoothed_objective=None if smoothed is None else smoothed.objective,
+        smoothed_objective=solution.smoothed_objective,
         smoothed_gap=None if smoothed is None else smoothed.gap,
         step=solution.step,
         seed=options.solver.seed,
@@ -178,6 +235,7 @@ def _record(design: Design, options: FitOptions, problem: Problem, solution: Sol
         rows_dropped=sum(design.counts.dropped.values()),
         drop_reasons=design.counts.dropped,
         fingerprint=design.fingerprint,
+        starts=tuple(starts) or None,
     )
 
 

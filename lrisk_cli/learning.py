@@ -9,11 +9,12 @@ from lrisk_cli.cells import Floats, Texts, shortest_text
 from lrisk_cli.encoding import Feature, Target
 from lrisk_cli.errors import DataError
 from lrisk_cli.gathering import RawRows, block_rows
-from lrisk_cli.names import Missing, Task
+from lrisk_cli.names import Missing, Scaling, Task
 from lrisk_cli.tables import Column
 
 MOST_CLASSES = 1000
 FEW_NUMBERS = 20
+GAUSSIAN = 1.4826  # the deviation of a Gaussian, in median distances from its median
 MOST_NOTES = 3  # constant columns told one by one; pictures have hundreds
 
 Notes = tuple[str, ...]
@@ -65,7 +66,12 @@ def find_classes(place: str, target: Floats | Texts) -> tuple[str, ...]:
 
 
 def learn_target(
-    place: str, name: str, target: Floats | Texts, classes: tuple[str, ...], scaled: bool
+    place: str,
+    name: str,
+    target: Floats | Texts,
+    classes: tuple[str, ...],
+    scaled: bool,
+    scaling: Scaling = Scaling.DEVIATION,
 ) -> Target:
     """The target as the rows to learn from show it; refused when it has nothing to teach."""
     if classes:
@@ -78,7 +84,7 @@ def learn_target(
             )
         return learned
     assert not isinstance(target, Texts)  # noqa: S101
-    mean, scale = learn_scales(target[:, np.newaxis])
+    mean, scale = learn_scales(target[:, np.newaxis], scaling=scaling)
     if scale[0] == 0.0:
         raise DataError(
             f"{place}: is constant ({target[0]:g}), nothing to learn; choose another target"
@@ -98,12 +104,13 @@ def learn_features(
     missing: Missing,
     max_categories: int,
     scaled: bool,
+    scaling: Scaling = Scaling.DEVIATION,
 ) -> tuple[tuple[Feature, ...], Notes]:
     """Each feature as the rows to learn from show it, and what is odd about them."""
     impute = missing is Missing.IMPUTE
     numeric = [column.name for column in columns if column.kind == "number"]
     fills = _learn_medians(label, numeric, raw.numbers) if impute else None
-    means, scales = learn_scales(raw.numbers, fills)
+    means, scales = learn_scales(raw.numbers, fills, scaling)
     texts = iter(raw.texts)
     features: list[Feature] = []
     notes: list[str] = []
@@ -133,12 +140,33 @@ def learn_features(
     return tuple(features), tuple(notes)
 
 
-def learn_scales(numbers: Floats, fills: Floats | None = None) -> tuple[Floats, Floats]:
-    """Mean and population deviation of each column, summed in fixed chunks of rows.
+def learn_scales(
+    numbers: Floats, fills: Floats | None = None, scaling: Scaling = Scaling.DEVIATION
+) -> tuple[Floats, Floats]:
+    """Mean and population deviation of each column, or median and 1.4826 MAD.
 
-    A constant column has exactly its value as mean and exactly zero deviation. fills: what stands
-    in for NaN. numbers: (n, p).
+    MAD is the median distance from the median; where it is 0 the deviation stands in. A constant
+    column has exactly its value as mean and exactly zero deviation. fills: what stands in for NaN.
+    numbers: (n, p).
     """
+    if scaling is Scaling.DEVIATION:
+        return _deviations(numbers, fills)
+    medians, scales = np.empty((2, numbers.shape[1]))
+    for j in range(numbers.shape[1]):
+        column = numbers[:, j : j + 1]
+        filled = _filled(column, None if fills is None else fills[j : j + 1]).copy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            medians[j] = np.median(filled)
+            filled -= medians[j]
+            np.abs(filled, out=filled)
+            scales[j] = GAUSSIAN * np.median(filled)
+        if scales[j] == 0.0:
+            scales[j] = _deviations(column, None if fills is None else fills[j : j + 1])[1][0]
+    return medians, scales
+
+
+def _deviations(numbers: Floats, fills: Floats | None) -> tuple[Floats, Floats]:
+    """Mean and population deviation of each column, summed in fixed chunks of rows."""
     first = _filled(numbers[:1], fills)[0]
     with np.errstate(over="ignore", invalid="ignore"):
         means = first + _sum_chunks(numbers, fills, first, 1) / len(numbers)

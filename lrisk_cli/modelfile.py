@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct
 
 from lrisk_cli import __version__
 from lrisk_cli.errors import ModelError
@@ -22,8 +22,20 @@ NotNegative = Annotated[float, Meta(ge=0.0)]
 Rows = Annotated[list[list[float]], Meta(min_length=1)]
 
 
+class FitStart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one start of a fit ended; rounds: weighted fits that it took."""
+
+    name: str
+    objective: float
+    rounds: Count
+
+
 class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the model was fitted and what was proved. The bounds are null for falling risks."""
+    """How the model was fitted and what was proved. The bounds are null for falling risks.
+
+    starts: where the search for a falling risk began; null where one start is enough. reweighted:
+    the rows were weighed once more after the search, which ended at trimmed_objective.
+    """
 
     solver: str
     solver_reason: str
@@ -34,7 +46,7 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     absolute_gap: float | None
     gap: float | None
     objective_scale: Literal["file", "standardised"]
-    smoothing: Literal["none", "l2", "entropy"]
+    smoothing: Literal["none", "l2", "entropy", "softplus"]
     nu: float | None
     smoothed_objective: float | None
     smoothed_gap: float | None
@@ -45,15 +57,20 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rows_dropped: Count
     drop_reasons: dict[str, Count]
     fingerprint: str
+    starts: tuple[FitStart, ...] | None = None
+    reweighted: bool = False
+    trimmed_objective: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The record as it stands in the file."""
-        return structs.asdict(self)
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
 
 
 class FeatureEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A column of the table: (number - mean) / scale, or one 0/1 column for each category.
 
+    mean, scale: mean and deviation, or with --scaling mad median and 1.4826 MAD.
     other: one more 0/1 column for all other categories. fill: stands in for missing cells, or null.
     """
 

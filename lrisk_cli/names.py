@@ -64,6 +64,7 @@ class SolverName(StrEnum):
     SGD = "sgd"
     SRDA = "srda"
     SUBGRADIENT = "subgradient"
+    TRIMMED = "trimmed"
 
 
 class ClusterSolver(StrEnum):
@@ -79,6 +80,7 @@ class SmoothingName(StrEnum):
     NONE = "none"
     L2 = "l2"
     ENTROPY = "entropy"
+    SOFTPLUS = "softplus"
 
 
 class Sampling(StrEnum):
@@ -86,6 +88,13 @@ class Sampling(StrEnum):
 
     UNIFORM = "uniform"
     WEIGHTS = "weights"
+
+
+class StartName(StrEnum):
+    """Where the subgradient method begins."""
+
+    ZERO = "zero"
+    GLOROT = "glorot"
 
 
 class KernelName(StrEnum):
@@ -116,6 +125,13 @@ class Standardize(StrEnum):
     BOTH = "both"
     FEATURES = "features"
     NONE = "none"
+
+
+class Scaling(StrEnum):
+    """What numbers are centred and scaled by: mean and deviation, or median and MAD."""
+
+    DEVIATION = "deviation"
+    MAD = "mad"
 
 
 class Missing(StrEnum):

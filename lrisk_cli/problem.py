@@ -67,6 +67,11 @@ class Problem:
         return bool(self.sigma[0] == self.sigma[-1])
 
     @property
+    def falling(self) -> bool:
+        """Whether larger losses get less weight: F is not convex, and no bound on it is known."""
+        return bool(self.sigma[0] > self.sigma[-1])
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Shape of W."""
         return self.X.shape[1], self.loss.n_outputs

@@ -4,13 +4,14 @@ Letters: l (n,) losses, sigma (n,) weights of the sorted losses, lam (n,) weight
 nu the amount of smoothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.kernels import core
 from lrisk_cli.names import SmoothingName
+from lrisk_cli.softplus import softplus_penalty, softplus_weights
 from lrisk_cli.spectra import Spectrum
 
 Array = NDArray[np.float64]
@@ -20,7 +21,8 @@ Array = NDArray[np.float64]
 class Smoothing:
     """h_nu(l) = max over lam in P(sigma) of lam.l - nu Omega(lam).
 
-    Omega is ||lam - 1/n||^2 / 2 for `l2` and sum lam log(n lam) for `entropy`.
+    Omega is ||lam - 1/n||^2 / 2 for `l2` and sum lam log(n lam) for `entropy`. `softplus` is for
+    the subquantile, a minimum, and has a module of its own; what follows is not for it.
     """
 
     name: SmoothingName
@@ -76,7 +78,8 @@ class Weigher:
         self.spectrum = spectrum
         self.smoothing = smoothing
         self._has_tail = spectrum.cap(n_rows) is not None
-        self._has_head = spectrum.name == "subquantile" and smoothing is None
+        softly = smoothing is not None and smoothing.name is SmoothingName.SOFTPLUS
+        self._has_head = spectrum.name == "subquantile" and (smoothing is None or softly)
         by_entropy = smoothing is not None and smoothing.name is SmoothingName.ENTROPY
         flat = bool(sigma[0] == sigma[-1])
         by_threshold = (self._has_tail and not by_entropy) or self._has_head
@@ -107,6 +110,8 @@ class Weigher:
         value = core.compensated_dot(lam, losses)
         if self.smoothing is None:
             return Weighed(value, value, lam, changes)
+        if self._has_head:
+            return self._soften(losses, self.smoothing.nu, Weighed(value, value, lam, changes))
         self._smooth(losses, self.smoothing, lam)
         smoothed = core.compensated_dot(lam, losses) - self.smoothing.penalty(lam)
         return Weighed(value, smoothed, lam, changes)
@@ -133,6 +138,15 @@ class Weigher:
         np.negative(losses, out=lam)
         core.tail_weights(lam, -threshold, self._sigma[0], lam)
         return lam
+
+    def _soften(self, losses: Array, nu: float, sharp: Weighed) -> Weighed:
+        """The same with the cut smoothed, unless nu is too small to tell."""
+        cap = float(self._sigma[0])
+        lam = softplus_weights(losses, cap, nu)
+        if lam is None:
+            lam = sharp.lam
+        smoothed = core.compensated_dot(lam, losses) + nu * softplus_penalty(lam, cap)
+        return replace(sharp, smoothed=smoothed, lam=lam)
 
     def _smooth(self, losses: Array, smoothing: Smoothing, lam: Array) -> None:
         """Fill lam with the argmax of h_nu; the order of the losses is known."""

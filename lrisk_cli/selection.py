@@ -233,5 +233,5 @@ def _notes(judged: Sequence[_Fold]) -> tuple[str, ...]:
     ]
     n_unproved = sum(fold.proved.count(False) for fold in judged)
     if n_unproved:
-        notes.append(f"cross-validation: {n_unproved} fits did not prove --tol")
+        notes.append(f"cross-validation: {n_unproved} fits did not reach --tol")
     return tuple(notes)

@@ -89,7 +89,11 @@ def test_text_that_is_not_utf8_is_refused(folder):
         (["--target", "y", "--risk", "superquantile:1.2"], "superquantile level must be in [0, 1)"),
         (["--target", "y", "--risk", "cvarr:0.9"], "did you mean cvar?"),
         (["--target", "y", "--risk", "superquantile"], "needs its level"),
-        (["--target", "y", "--risk", "subquantile:0.9"], "subquantile"),
+        (
+            ["--target", "y", "--risk", "subquantile:0.9", "--solver", "newton"],
+            "choose among lsvrg, sgd, srda, subgradient, trimmed",
+        ),
+        (["--target", "y", "--risk", "esrm:1", "--solver", "trimmed"], "esrm:1 rises"),
         (["--target", "y", "--loss", "logistic"], "does not fit regression"),
         (["--target", "y", "--holdout", "1.5"], "fraction between 0 and 1"),
         (["--target", "y", "--l2", "-1"], "l2"),

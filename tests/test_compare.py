@@ -135,7 +135,7 @@ def test_the_table_is_printed_for_people(folder):
         (("--contamination", "0.5"), "--contamination"),
         (("--cv", "5", "--holdout", "0.2"), "pass one of them"),
         (("--repeats", "3"), "add --holdout"),
-        (("--risk", "subquantile:0.8"), "subquantile"),
+        (("--risk", "subquantile:1.8"), "subquantile"),
     ],
 )
 def test_impossible_questions_get_a_sentence(folder, flags, words):

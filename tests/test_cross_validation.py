@@ -259,7 +259,7 @@ def test_what_a_fold_lacks_is_said(tmp_path):
 def test_fits_that_proved_too_little_are_counted(folder):
     flags = ["--cv", "2", "--max-passes", "3"]
     found = choose(folder, "price", *flags)
-    assert "cross-validation: 2 fits did not prove --tol" in found["notes"]
+    assert "cross-validation: 2 fits did not reach --tol" in found["notes"]
     assert found["cross_validation"]["candidates"][0]["fits_not_converged"] == 2
 
 

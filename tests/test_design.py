@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from lrisk_cli import csvfiles
 from lrisk_cli.design import Design, DesignOptions, build_design
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.names import Missing, Standardize, Task, Unseen
+from lrisk_cli.names import Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.tables import Table, open_table
 
 COLORS = ["red", "blue", "green", "blue", "red", "blue"]
@@ -56,6 +56,48 @@ def refusal(folder: Path, table: pa.Table, options: DesignOptions = OPTIONS, **h
 
 
 # What X and y hold
+
+
+def test_numbers_are_scaled_by_median_and_mad_where_asked(tmp_path):
+    options = replace(OPTIONS, scaling=Scaling.MAD)
+    design = design_of(tmp_path, ROWS, options)
+    for at, name in ((0, "size"), (-2, "age")):
+        values = ROWS[name].to_numpy().astype(float)
+        mad = np.median(np.abs(values - np.median(values)))
+        expected = (values - np.median(values)) / (1.4826 * mad)
+        np.testing.assert_allclose(design.X[:, at], expected, rtol=1e-14)
+    prices = ROWS["price"].to_numpy()
+    mad = np.median(np.abs(prices - np.median(prices)))
+    np.testing.assert_allclose(design.y, (prices - np.median(prices)) / (1.4826 * mad), rtol=1e-14)
+
+
+def test_where_mad_is_zero_the_deviation_stands_in_and_then_one(tmp_path):
+    table = ROWS.append_column("rare", pa.array([0.0, 0.0, 0.0, 0.0, 0.0, 6.0]))
+    table = table.append_column("same", pa.array([2.5] * 6))
+    design = design_of(tmp_path, table, replace(OPTIONS, scaling=Scaling.MAD))
+    rare, same = design.encoding.features[-2:]
+    assert (rare.mean, rare.scale) == (0.0, pytest.approx(np.std([0, 0, 0, 0, 0, 6])))
+    assert (same.mean, same.scale) == (2.5, 1.0)
+    assert "column 'same' is constant (2.5) and teaches nothing" in design.notes
+
+
+def test_holes_are_filled_before_the_median_distance_is_taken(tmp_path):
+    options = replace(OPTIONS, scaling=Scaling.MAD, missing=Missing.IMPUTE)
+    design = design_of(tmp_path, HOLED, options)
+    filled = np.array([1.0, 4.5, 2.0, 8.0, 4.5, 7.0])  # the median of the others is 4.5
+    size = design.encoding.features[0]
+    assert size.mean == 4.5
+    assert size.scale == pytest.approx(1.4826 * np.median(np.abs(filled - 4.5)))
+
+
+def test_outliers_do_not_move_median_and_mad(tmp_path):
+    rng = np.random.default_rng(0)
+    values = rng.normal(5.0, 2.0, 1000)
+    values[:300] = 1e6
+    table = pa.table({"x": values, "price": rng.standard_normal(1000)})
+    x = design_of(tmp_path, table, replace(OPTIONS, scaling=Scaling.MAD)).encoding.features[0]
+    assert abs(x.mean - 5.0) < 2.0
+    assert 1.0 < x.scale < 8.0
 
 
 def test_numbers_are_standardised_and_texts_one_hot_as_scikit_learn_does(tmp_path):

@@ -20,7 +20,7 @@ from lrisk_cli.solvers.outcome import Limits
 from lrisk_cli.solvers.select import SolverOptions, check_options, solve
 from lrisk_cli.spectra import parse_risk
 
-SOLVERS = list(SolverName)
+SOLVERS = [name for name in SolverName if name is not SolverName.TRIMMED]
 LSVRG = SolverName.LSVRG
 STEPPING = [LSVRG, SolverName.SGD, SolverName.SRDA, SolverName.SUBGRADIENT]
 LOSSES = [("squared", 0), ("logistic", 2), ("logistic", 3)]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from lrisk_cli.commands import fit_options, options
+from lrisk_cli.commands import fit_options, options, solver_options
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
 from lrisk_cli.names import (
     KernelName,
@@ -40,20 +40,25 @@ def fit(
     l2: fit_options.Penalties = None,
     no_intercept: fit_options.NoIntercept = False,
     standardize: fit_options.StandardizeChoice = Standardize.BOTH,
+    scaling: fit_options.ScalingChoice = None,
     kernel: fit_options.KernelChoice = KernelName.LINEAR,
     gamma: fit_options.Gamma = None,
     degree: fit_options.Degree = None,
     coef0: fit_options.Coef0 = None,
     rank: fit_options.Rank = None,
     feature_map: fit_options.FeatureMapChoice = None,
-    solver: fit_options.Solver = SolverName.AUTO,
-    smoothing: fit_options.SmoothingChoice = SmoothingName.NONE,
-    nu: fit_options.Nu = None,
-    step: fit_options.Step = None,
-    batch_size: fit_options.BatchSize = None,
-    epoch_length: fit_options.EpochLength = None,
-    checkpoint_probability: fit_options.CheckpointProbability = None,
-    sampling: fit_options.SamplingChoice = None,
+    solver: solver_options.Solver = SolverName.AUTO,
+    smoothing: solver_options.SmoothingChoice = SmoothingName.NONE,
+    nu: solver_options.Nu = None,
+    step: solver_options.Step = None,
+    batch_size: solver_options.BatchSize = None,
+    epoch_length: solver_options.EpochLength = None,
+    checkpoint_probability: solver_options.CheckpointProbability = None,
+    sampling: solver_options.SamplingChoice = None,
+    norm_bound: solver_options.NormBound = None,
+    momentum: solver_options.Momentum = None,
+    nesterov: solver_options.Nesterov = False,
+    start: solver_options.StartChoice = None,
     tol: fit_options.Tol = 1e-6,
     max_passes: fit_options.MaxPasses = 1000.0,
     time_limit: fit_options.TimeLimit = None,
@@ -76,7 +81,8 @@ def fit(
     """Learn a model from a table and prove how good it is.
 
     Minimises a spectral risk of the losses plus an l2 penalty, and proves how far the result can
-    be from the optimum. A target with classes makes it logistic regression.
+    be from the optimum; of a risk that falls with the loss it keeps the best of several searches.
+    A target with classes makes it logistic regression.
     """
     from lrisk_cli.commands.fit_files import FitFiles, name_files
     from lrisk_cli.commands.fit_run import Job, run
@@ -85,7 +91,7 @@ def fit(
     from lrisk_cli.solvers.outcome import Limits
     from lrisk_cli.solvers.select import SolverOptions
 
-    step_size, decay = fit_options.parse_step(step)
+    step_size, decay = solver_options.parse_step(step)
     how = SolverOptions(
         solver,
         step_size,
@@ -96,9 +102,14 @@ def fit(
         sampling,
         seed,
         track_ranks=trace is not None or html is not None,
+        norm_bound=norm_bound,
+        momentum=momentum,
+        nesterov=nesterov,
+        start=start,
     )
     limits = Limits(tol, max_passes, time_limit)
     risks, penalties = fit_options.parse_risks(risk or ()), fit_options.parse_penalties(l2 or ())
+    by, notes = fit_options.choose_scaling(scaling, standardize, risks)
     mapped = fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map)
     fits = tuple(
         FitOptions(each, loss, mu, smoothing, nu, how, limits, mapped)
@@ -120,6 +131,7 @@ def fit(
             unseen=unseen,
             max_categories=max_categories,
             standardize=standardize,
+            scaling=by,
             intercept=not no_intercept,
         ),
         fits=fits,
@@ -128,6 +140,7 @@ def fit(
         holdout=holdout,
         test=test,
         asked=asked,
+        notes=notes,
         files=name_files(
             asked, [str(each.risk) for each in fits], apart=cv is None and len(fits) > 1
         ),

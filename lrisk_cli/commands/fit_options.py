@@ -14,9 +14,7 @@ from lrisk_cli.names import (
     KernelName,
     LossName,
     Missing,
-    Sampling,
-    SmoothingName,
-    SolverName,
+    Scaling,
     Standardize,
     Task,
     Unseen,
@@ -74,9 +72,11 @@ Risks = Annotated[
     typer.Option(
         "--risk",
         metavar="RISK",
-        help="What to minimise: mean, superquantile:Q, extremile:R or esrm:RHO. "
-        f"Superquantile: {RISKS['superquantile']}. Repeatable: one model for each, every fit "
-        "starting from the last one's result; with --cv only the best.",
+        help="What to minimise: mean, superquantile:Q, extremile:R or esrm:RHO, which protect the "
+        "tail; subquantile:P or lower-extremile:R, which ignore it. "
+        f"Superquantile: {RISKS['superquantile']}. Subquantile: {RISKS['subquantile']}. "
+        "Repeatable: one model for each, every fit starting from the last one's result; with --cv "
+        "only the best.",
         show_default=DEFAULT_RISK,
     ),
 ]
@@ -98,6 +98,15 @@ NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Fit no consta
 StandardizeChoice = Annotated[
     Standardize,
     typer.Option("--standardize", help="Centre and scale features and target, features, or none."),
+]
+ScalingChoice = Annotated[
+    Scaling | None,
+    typer.Option(
+        "--scaling",
+        help="Standardise numbers by mean and deviation, or by median and MAD, which outliers do "
+        "not move.",
+        show_default="mad if every risk falls with the loss, else deviation",
+    ),
 ]
 KernelChoice = Annotated[
     KernelName,
@@ -145,68 +154,14 @@ FeatureMapChoice = Annotated[
         show_default="nystroem",
     ),
 ]
-Solver = Annotated[
-    SolverName,
-    typer.Option(
-        "--solver",
-        help="auto chooses and says why. newton proves the optimum quickly; lbfgs does so for "
-        "thousands of unknowns; lsvrg is stochastic; sgd and srda are biased by their batches; "
-        "subgradient sees all rows at each step.",
-    ),
-]
-SmoothingChoice = Annotated[
-    SmoothingName, typer.Option("--smoothing", help="Smooth the sorting of the losses.")
-]
-Nu = Annotated[
-    float | None,
-    typer.Option(
-        "--nu",
-        help="Amount of smoothing; 0 would be none.",
-        show_default="1e-3 for entropy, 1e-3 rows for l2",
-    ),
-]
-Step = Annotated[
-    str | None,
-    typer.Option(
-        "--step",
-        metavar="NUMBER|decay",
-        help="Step size; decay: 1/(mu t) with averaging (sgd). Halved when a run diverges.",
-        show_default="a safe one",
-    ),
-]
-BatchSize = Annotated[
-    int | None,
-    typer.Option("--batch-size", min=1, help="Rows in a batch (sgd, srda).", show_default="64"),
-]
-EpochLength = Annotated[
-    int | None,
-    typer.Option(
-        "--epoch-length",
-        min=1,
-        help="Steps between sorts (lsvrg).",
-        show_default="rows/2, shorter after a stall",
-    ),
-]
-CheckpointProbability = Annotated[
-    float | None,
-    typer.Option(
-        "--checkpoint-probability",
-        min=0.0,
-        max=1.0,
-        help="Chance of an extra checkpoint after a step (lsvrg).",
-        show_default="0",
-    ),
-]
-SamplingChoice = Annotated[
-    Sampling | None,
-    typer.Option(
-        "--sampling",
-        help="Draw rows uniformly or by their weights (lsvrg).",
-        show_default="weights",
-    ),
-]
 Tol = Annotated[
-    float, typer.Option("--tol", min=0.0, help="Stop when this relative gap is proved.")
+    float,
+    typer.Option(
+        "--tol",
+        min=0.0,
+        help="Stop when this relative gap is proved, or where a risk falls with the loss, when "
+        "no more than this share is gained.",
+    ),
 ]
 MaxPasses = Annotated[
     float,
@@ -220,7 +175,10 @@ TimeLimit = Annotated[
 ]
 RequireConvergence = Annotated[
     bool,
-    typer.Option("--require-convergence", help="Exit with 5 if --tol was not proved."),
+    typer.Option(
+        "--require-convergence",
+        help="Exit with 5 if --tol was not proved, or the fit of a falling risk is not stationary.",
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random choice.")]
 Folds = Annotated[
@@ -274,6 +232,23 @@ TraceFile = Annotated[
 ]
 
 
+def choose_scaling(
+    asked: Scaling | None, standardize: Standardize, risks: "Sequence[Spectrum]"
+) -> tuple[Scaling, tuple[str, ...]]:
+    """How numbers are standardised, and what to say about it where risks disagree."""
+    if asked is not None and standardize is Standardize.NONE:
+        raise UsageError("--scaling has no meaning with --standardize none; leave one of them out")
+    falling = [risk for risk in risks if not risk.rising]
+    if asked is not None or not falling or standardize is Standardize.NONE:
+        return asked or Scaling.DEVIATION, ()
+    if len(falling) == len(risks):
+        return Scaling.MAD, ()
+    return Scaling.DEVIATION, (
+        f"numbers are standardised by mean and deviation, which outliers move; alone, {falling[0]} "
+        "would use median and MAD (--scaling mad)",
+    )
+
+
 def parse_names(text: str | None) -> tuple[str, ...]:
     """Column names separated by commas."""
     return () if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
@@ -325,19 +300,6 @@ def parse_dtypes(texts: Sequence[str]) -> dict[str, str]:
             )
         dtypes[name] = kind
     return dtypes
-
-
-def parse_step(text: str | None) -> tuple[float | None, bool]:
-    """A step size, or whether steps decay by rule."""
-    if text is None or text == "decay":
-        return None, text == "decay"
-    try:
-        step = float(text)
-    except ValueError:
-        step = 0.0
-    if not 0.0 < step < float("inf"):
-        raise UsageError(f"--step takes a number greater than 0, or decay; got {text!r}")
-    return step, False
 
 
 def parse_features(

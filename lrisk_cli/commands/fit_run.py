@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class Job:
     """What was asked for.
 
-    fits: all to be done or, with a scheme, those to choose from; files: of each of them.
+    fits: all to be done or, with a scheme, those to choose from; files: of each of them. notes:
+    what to know about the options.
     """
 
     data: Sequence[str]
@@ -40,6 +41,7 @@ class Job:
     holdout: float | None
     test: str | None
     asked: FitFiles
+    notes: tuple[str, ...]
     files: tuple[FitFiles, ...]
 
     def check_apart(self, inputs: Sequence[str]) -> None:
@@ -124,6 +126,7 @@ def run(job: Job, *, force: bool, quiet: bool, bar: bool) -> Done:
         if choice is not None:
             clock.lap("choose_s")
         design, held_out = encode_design(raw, job.columns, hold_out=keep_out)
+        design = replace(design, notes=(*design.notes, *job.notes))
         del raw
         test = None if job.test is None else _open_test(job, design.encoding)
         clock.lap("design_s")

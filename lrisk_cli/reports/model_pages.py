@@ -99,7 +99,10 @@ def evaluation_page(
 
 def _fit_tiles(model: Model, figures: Mapping[str, Figures]) -> Tiles:
     fit = model.fit
-    items = [("gap proved", "none" if fit.gap is None else f"{fit.gap:.1e}", fit.solver)]
+    if fit.gap is None:
+        items = [("end of the run", fit.status.partition(":")[0], fit.solver)]
+    else:
+        items = [("gap proved", f"{fit.gap:.1e}", fit.solver)]
     for name, of_rows in figures.items():
         items.append((f"mean loss, {name}", brief(of_rows["mean"]), _errors(of_rows, model)))
         if of_rows.get(model.risk) is not None and model.risk != "mean":
@@ -175,6 +178,9 @@ def _run_facts(model: Model) -> list[tuple[str, str]]:
     if fit.lower_bound is not None and fit.gap is not None:
         pairs.append(("lower bound", f"{fit.lower_bound:.9g}"))
         pairs.append(("gap", f"{fit.gap:.3g}, relative to what was gained"))
+    for start in fit.starts or ():
+        rounds = f"{start.rounds} round" + "s" * (start.rounds != 1)
+        pairs.append((f"from {start.name}", f"{start.objective:.9g} after {rounds}"))
     return pairs
 
 

@@ -2,10 +2,11 @@
 
 A method only knows how to make an epoch of steps from a point. The loop evaluates where it
 arrived, undoes and halves the step when that went wrong, averages the row weights, proves a lower
-bound from time to time, and stops with a sentence.
+bound from time to time, and stops with a sentence. A falling risk has no bound: there it looks
+whether the point is stationary instead, and stops where many epochs gain next to nothing.
 """
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +26,17 @@ DIVERGED = 2.0
 MAX_HALVINGS = 60
 # Proofs are tried at passes that grow by this factor: they cost far more than an epoch.
 PROOF_SPACING = 1.25
+# A run without a proof to come has stalled when so many epochs gain less than the tolerance.
+STALL = 20
 
 
 class Method(Protocol):
-    """A way to move: `step` is its step size, None where it has a rule of its own."""
+    """A way to move: `step` is its step size, None where it has a rule of its own.
+
+    exact: its steps see all rows, so that where they gain nothing the point is stationary.
+    """
+
+    exact: ClassVar[bool]
 
     def first_step(self) -> float | None:
         """The step size to begin with, chosen so that it should not diverge."""
@@ -78,13 +86,16 @@ def minimise(
     track_ranks: bool = False,
     report: Report = silent,
     start: Array | None = None,
+    insist: bool = False,
+    norm_bound: float | None = None,
 ) -> Solution:
     """Run the method until the gap is proved or a limit is reached.
 
-    It begins at `start` where that is better than zero.
+    It begins at `start` where that is better than zero, or anyway if we insist. norm_bound: the
+    method keeps ||W|| below it.
     """
     course = Course(problem, limits, report, track_ranks=track_ranks)
-    return _Run(problem, method, step, course).run(start)
+    return _Run(problem, method, step, course, norm_bound).run(start, insist=insist)
 
 
 class _Run:
@@ -96,8 +107,10 @@ class _Run:
         method: Method,
         step: float | None,
         course: Course,
+        norm_bound: float | None = None,
     ) -> None:
         self.problem, self.method, self.course = problem, method, course
+        self.norm_bound = np.inf if norm_bound is None else norm_bound
         self.chosen_here = step is None
         self.step = method.first_step() if step is None else step
         self.recent = RecentWeights(problem.n_rows)
@@ -108,13 +121,18 @@ class _Run:
         self.point = self._at(np.zeros(problem.shape))
         self.course.begin(self.point.objective, self.point.smoothed)
         self.recent.add(self.point.lam)
+        self.ceiling = DIVERGED * self.point.smoothed
+        # Epochs since the best objective was written down, and what it was.
+        self.n_epochs, self.mark = 0, self.point.smoothed
+        self.stalled = False
 
-    def run(self, start: Array | None = None) -> Solution:
+    def run(self, start: Array | None = None, *, insist: bool = False) -> Solution:
         course = self.course
         if start is not None:
             near = self._at(start)
-            if course.offer(start, near.objective, near.smoothed):
+            if course.offer(start, near.objective, near.smoothed) or insist:
                 self.point = near
+                self.ceiling = max(self.ceiling, DIVERGED * near.smoothed)
         self.method.restart(self.point.W)
         course.note(self.point.objective, self.point.rank_changes)
         while (why := self._why_stop()) is None:
@@ -122,10 +140,11 @@ class _Run:
             course.passes += used
             self._look(W)
             if course.passes >= self.next_proof:
-                self._prove()
+                self._examine()
             course.note(self.point.objective, self.point.rank_changes)
-        if np.isinf(course.bound) or course.passes > self.next_proof / PROOF_SPACING:
-            self._prove()
+        proved = np.isfinite(course.bound) or self.problem.falling
+        if not proved or course.passes > self.next_proof / PROOF_SPACING:
+            self._examine()
         return course.solution(why, step=self.step, halvings=self.halvings)
 
     def _at(self, W: Array) -> Point:
@@ -135,7 +154,8 @@ class _Run:
     def _look(self, W: Array) -> None:
         """Evaluate W; go on from it, or undo the epoch where it diverged."""
         point = self._at(W)
-        if not point.smoothed <= DIVERGED * self.course.smoothed_at_zero:
+        self._watch()
+        if not point.smoothed <= self.ceiling:
             point = self._at(self.course.W)
             self._halve(point.W, stalled=False)
         else:
@@ -159,15 +179,58 @@ class _Run:
         self.step = None if self.step is None else 0.5 * self.step
         self.method.restart(W, stalled=stalled)
 
-    def _prove(self) -> None:
-        """Try for a better lower bound with the recent average of the weights."""
-        self.course.prove(self.recent.mean())
+    def _examine(self) -> None:
+        """Try for a better lower bound with the recent average of the weights.
+
+        For a falling risk see whether the best point is stationary, if we are there.
+        """
+        if not self.problem.falling:
+            self.course.prove(self.recent.mean())
+        elif self.point.W is self.course.W and self._slack() <= self._enough:
+            self.course.settled = (
+                f"a fit to the rows as they are weighed gains less than {self.course.limits.tol:g} "
+                "of what was gained"
+            )
         self.next_proof = PROOF_SPACING * self.course.passes
+
+    @property
+    def _enough(self) -> float:
+        return self.course.limits.tol * self.course.gained
+
+    def _slack(self) -> float:
+        """At least what is left of the problem with the point's weights, which is strongly convex.
+
+        ||G||^2 / (2 mu); and where ||V|| <= B is asked of all V, at most G.W + B ||G||.
+        """
+        problem, point = self.problem, self.point
+        G = problem.gradient(point.W, point.margins, point.lam)
+        self.course.passes += 1.0
+        length = float(np.linalg.norm(G))
+        free = length**2 / (2.0 * problem.mu)
+        return min(free, float(np.sum(G * point.W)) + self.norm_bound * length)
+
+    def _watch(self) -> None:
+        """See whether the last epochs gained anything, where no proof may end the run.
+
+        There is none for a falling risk, and with a norm bound that binds it is out of reach.
+        """
+        self.n_epochs += 1
+        provable = not self.problem.falling and np.isinf(self.norm_bound)
+        if provable or self.n_epochs < STALL:
+            return
+        best = self.course.best_smoothed
+        self.stalled = self.mark - best <= self._enough
+        self.n_epochs, self.mark = 0, best
 
     def _why_stop(self) -> str | None:
         """What ends the run now, in words."""
         if self.course.converged:
             return "the gap is proved"
+        if self.stalled:
+            tol = self.course.limits.tol
+            why = f"the last {STALL} epochs gained less than {tol:g} of what was gained before"
+            self.course.settled = why if self.method.exact else None
+            return f"stopped because {why}"
         if self.halvings >= MAX_HALVINGS:
             return "stopped because ever smaller steps bring no progress"
         return self.course.exhausted()

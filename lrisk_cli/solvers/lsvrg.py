@@ -5,6 +5,7 @@ Wbar the checkpoint, G the full gradient there, delta = W - Wbar = s V - b G (se
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ class Lsvrg:
     v = c_i (grad l_i(W) - grad l_i(Wbar)) + G - mu Wbar for a random row i: drawn uniformly with
     c_i = n lam_i, or with probability lam_i and c_i = 1.
     """
+
+    exact: ClassVar[bool] = False
 
     problem: Problem
     seed: int

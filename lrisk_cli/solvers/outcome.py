@@ -39,12 +39,27 @@ class Epoch:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """How one of several starts ended: after how many rounds, at which objective."""
+
+    name: str
+    objective: float
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
 class Solution:
-    """The best weights seen and what is known about them; `status` is the sentence to show."""
+    """The best weights seen and what is known about them; `status` is the sentence to show.
+
+    certificate, smoothed: None for falling risks, about which nothing can be proved; smoothed also
+    without smoothing, and smoothed_objective then too. starts: those that were tried, if several.
+    """
 
     W: Array
     lam: Array
-    certificate: Certificate
+    objective: float
+    smoothed_objective: float | None
+    certificate: Certificate | None
     smoothed: Certificate | None
     status: str
     converged: bool
@@ -52,13 +67,14 @@ class Solution:
     step: float | None
     halvings: int
     epochs: tuple[Epoch, ...]
+    starts: tuple[Ended, ...] = ()
 
 
 class Course:
     """The run of a solver on a problem: what it reached, what it proved, when it must stop.
 
     With smoothing the smoothed objective decides which point is best; objective and bound are
-    always those of the risk itself.
+    always those of the risk itself. A falling risk has no bound: its run ends when it is `settled`.
     """
 
     def __init__(
@@ -80,6 +96,9 @@ class Course:
         self.at_zero = self.smoothed_at_zero = np.inf
         self.bound = self.smoothed_bound = -np.inf
         self._V = self.W
+        # For a falling risk, in words: in which sense the best point is stationary.
+        self.settled: str | None = None
+        self.starts: tuple[Ended, ...] = ()
 
     def begin(self, objective: float, smoothed: float) -> None:
         """What W = 0 costs: gaps are relative to the gain over it."""
@@ -106,6 +125,7 @@ class Course:
         start: a guess of where it is attained; near: the guess may be good enough as it is;
         precondition: what helps to find a better one.
         """
+        assert not self.problem.falling  # noqa: S101  (the bound would be false)
         accuracy = 0.1 * self.limits.tol * self.gained
         start = self._V if start is None else start
         bound = lower_bound(
@@ -122,22 +142,24 @@ class Course:
         return max(self.at_zero - self.best, 1e-6 * self.at_zero, 1e-300)
 
     @property
-    def certificate(self) -> Certificate:
-        """What is proved about the best point."""
+    def certificate(self) -> Certificate | None:
+        """What is proved about the best point; None where nothing can be."""
+        if self.problem.falling:
+            return None
         return certify(self.best, self.bound, self.at_zero)
 
     @property
     def smoothed_certificate(self) -> Certificate | None:
         """The same for the smoothed problem, if there is one."""
-        if self.problem.smoothing is None:
+        if self.problem.smoothing is None or self.problem.falling:
             return None
         return certify(self.best_smoothed, self.smoothed_bound, self.smoothed_at_zero)
 
     def note(self, objective: float, rank_changes: int | None = None) -> None:
         """Add a line to the trace and tell whoever watches."""
-        proved = bool(np.isfinite(self.bound))
-        gap = self.certificate.gap if proved else None
-        bound = float(self.bound) if proved else None
+        proved = self.certificate if np.isfinite(self.bound) else None
+        gap = None if proved is None else proved.gap
+        bound = None if proved is None else float(self.bound)
         seconds = perf_counter() - self._began
         self._epochs.append(Epoch(self.passes, seconds, objective, bound, gap, rank_changes))
         note = f"objective {self.best:.6g}" + (f", gap {gap:.1e}" if gap is not None else "")
@@ -145,13 +167,16 @@ class Course:
 
     @property
     def converged(self) -> bool:
-        """Whether the gap asked for is proved, of the risk itself or of the smoothed one."""
+        """Whether the gap asked for is proved, of the risk itself or of the smoothed one.
+
+        For a falling risk, whether the best point is stationary.
+        """
+        if self.problem.falling:
+            return self.settled is not None
         if not np.isfinite(self.bound):
             return False
-        smoothed = self.smoothed_certificate
-        return self.certificate.gap <= self.limits.tol or (
-            smoothed is not None and smoothed.gap <= self.limits.tol
-        )
+        proved = (self.certificate, self.smoothed_certificate)
+        return any(each is not None and each.gap <= self.limits.tol for each in proved)
 
     def exhausted(self) -> str | None:
         """The limit that is reached, in words."""
@@ -173,6 +198,8 @@ class Course:
         return Solution(
             W=self.W,
             lam=point.lam,
+            objective=self.best,
+            smoothed_objective=None if self.problem.smoothing is None else self.best_smoothed,
             certificate=self.certificate,
             smoothed=self.smoothed_certificate,
             status=self._status(why),
@@ -181,9 +208,14 @@ class Course:
             step=step,
             halvings=halvings,
             epochs=tuple(self._epochs),
+            starts=self.starts,
         )
 
     def _status(self, why: str) -> str:
+        if self.certificate is None:
+            return (
+                f"not converged: {why}" if self.settled is None else f"stationary: {self.settled}"
+            )
         gap, tol, smoothed = self.certificate.gap, self.limits.tol, self.smoothed_certificate
         if gap <= tol:
             return f"converged: gap {gap:.1e} proved, {tol:g} asked"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.errors import UsageError
-from lrisk_cli.names import Sampling, SolverName
+from lrisk_cli.names import Sampling, SolverName, StartName
 from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.direct import solve_mean
@@ -19,7 +19,9 @@ from lrisk_cli.solvers.proximal import ProximalPoint
 from lrisk_cli.solvers.sgd import Sgd
 from lrisk_cli.solvers.softmax import Softmax
 from lrisk_cli.solvers.srda import Srda
-from lrisk_cli.solvers.subgradient import Subgradient
+from lrisk_cli.solvers.subgradient import Subgradient, glorot, into_ball
+from lrisk_cli.solvers.trimmed import solve_trimmed
+from lrisk_cli.spectra import Spectrum
 from lrisk_cli.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -27,7 +29,9 @@ Array = NDArray[np.float64]
 # Newton's matrices are (unknowns x unknowns); beyond this many, by the loss, they cost more than
 # they save: those of squared losses are updated where weights change, others made anew.
 NEWTON_UNKNOWNS = {"squared": 2000, "logistic": 1000}
-STOCHASTIC = {SolverName.LSVRG, SolverName.SGD, SolverName.SRDA}
+# Those that need a convex objective, and the one that needs a falling risk.
+CONVEX = {SolverName.NEWTON, SolverName.LBFGS}
+FALLING = {SolverName.TRIMMED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,10 @@ class SolverOptions:
     sampling: Sampling | None = None
     seed: int = 0
     track_ranks: bool = False
+    norm_bound: float | None = None
+    momentum: float | None = None
+    nesterov: bool = False
+    start: StartName | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,8 @@ def choose(problem: Problem, options: SolverOptions) -> Choice:
     """The solver that was asked for, or with `auto` the one that suits the problem."""
     if options.solver is not SolverName.AUTO:
         return Choice(options.solver, "asked for")
+    if problem.falling:
+        return Choice(SolverName.TRIMMED, "the risk falls with the loss and is not convex")
     if problem.smoothing is not None:
         return Choice(SolverName.LSVRG, "smoothing was asked for")
     if problem.flat:
@@ -83,27 +93,40 @@ def solve(
     """Minimise the problem; linear algebra runs on one thread, so that results repeat.
 
     start: W (d, k) of a neighbouring problem, from which to begin where it is better than zero.
-    It spares work; what is proved does not depend on it. srda always begins at zero.
+    It spares work; what is proved does not depend on it. srda always begins at zero, and so does
+    every fit of a falling risk, where the end would depend on it.
     """
-    solver = choose(problem, options).solver
+    solver, track_ranks = choose(problem, options).solver, options.track_ranks
+    if problem.falling:
+        start = None
     with one_thread():
-        if solver in (SolverName.NEWTON, SolverName.LBFGS):
-            if problem.flat:
-                return solve_mean(problem, limits, report, start)
+        if problem.flat and solver in CONVEX | FALLING:
+            return solve_mean(problem, limits, report, start)
+        if solver is SolverName.TRIMMED:
+            return solve_trimmed(
+                problem, limits, seed=options.seed, track_ranks=track_ranks, report=report
+            )
+        if solver in CONVEX:
             proximal = _proximal(problem, solver)
-            track_ranks = options.track_ranks
             return proximal(
                 problem, limits, track_ranks=track_ranks, report=report, start=start
             ).run()
         method = _method(problem, replace(options, solver=solver))
+        insist = options.start is StartName.GLOROT
+        if insist:
+            start = glorot(problem.shape, options.seed)
+        if start is not None:
+            start = into_ball(start, options.norm_bound)
         return minimise(
             problem,
             method,
             limits,
             step=options.step,
-            track_ranks=options.track_ranks,
+            track_ranks=track_ranks,
             report=report,
             start=None if solver is SolverName.SRDA else start,
+            insist=insist,
+            norm_bound=options.norm_bound,
         )
 
 
@@ -111,6 +134,23 @@ def _proximal(problem: Problem, solver: SolverName) -> type[ProximalPoint]:
     if solver is SolverName.LBFGS:
         return Lbfgs
     return Newton if problem.loss.n_outputs == 1 else Softmax
+
+
+def check_risk(solver: SolverName, risk: Spectrum) -> None:
+    """Refuse a risk that the solver cannot minimise."""
+    every = [each for each in SolverName if each is not SolverName.AUTO]
+    if not risk.rising and solver in CONVEX:
+        able = ", ".join(each for each in every if each not in CONVEX)
+        raise UsageError(
+            f"--solver {solver} needs a convex risk and {risk} falls with the loss; choose among "
+            f"{able}, or leave it to auto"
+        )
+    if risk.rising and not risk.flat and solver in FALLING:
+        able = ", ".join(each for each in every if each not in FALLING)
+        raise UsageError(
+            f"--solver {solver} is for risks that fall with the loss and {risk} rises; choose "
+            f"among {able}, or leave it to auto"
+        )
 
 
 def check_options(options: SolverOptions) -> None:
@@ -125,12 +165,23 @@ def check_options(options: SolverOptions) -> None:
             {SolverName.LSVRG},
         ),
         ("--sampling", options.sampling is not None, {SolverName.LSVRG}),
+        ("--norm-bound", options.norm_bound is not None, {SolverName.SUBGRADIENT}),
+        ("--momentum", options.momentum is not None, {SolverName.SUBGRADIENT}),
+        ("--nesterov", options.nesterov, {SolverName.SUBGRADIENT}),
+        ("--start", options.start is not None, {SolverName.SUBGRADIENT}),
     ):
         if given and options.solver not in readers:
             names = " or ".join(sorted(readers))
             raise UsageError(
                 f"{flag} has no meaning for --solver {options.solver}; it belongs to {names}"
             )
+    bound, momentum = options.norm_bound, options.momentum
+    if bound is not None and not 0.0 < bound < float("inf"):
+        raise UsageError(f"--norm-bound must be greater than 0; got {bound:g}")
+    if momentum is not None and not 0.0 <= momentum < 1.0:
+        raise UsageError(f"--momentum must be in [0, 1), or steps never end; got {momentum:g}")
+    if options.nesterov and not momentum:
+        raise UsageError("--nesterov has no meaning without momentum; add --momentum 0.9")
 
 
 def _method(problem: Problem, options: SolverOptions) -> Method:
@@ -139,7 +190,7 @@ def _method(problem: Problem, options: SolverOptions) -> Method:
     if options.solver is SolverName.SRDA:
         return Srda(problem, options.seed, options.batch_size or 64)
     if options.solver is SolverName.SUBGRADIENT:
-        return Subgradient(problem)
+        return Subgradient(problem, options.momentum or 0.0, options.nesterov, options.norm_bound)
     return Lsvrg(
         problem,
         options.seed,

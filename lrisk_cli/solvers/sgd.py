@@ -1,6 +1,7 @@
 """Minibatch subgradient descent (SGD): quick, simple, and biased by the size of its batches."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ class Sgd:
     With `decay`, eta = 1 / (mu (t + delay)) at step t, and the average of all iterates is what
     counts; the delay makes the first step no longer than a safe one.
     """
+
+    exact: ClassVar[bool] = False
 
     problem: Problem
     seed: int

@@ -1,6 +1,7 @@
 """Stochastic regularised dual averaging (SRDA): the mean of all subgradients decides W."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ Array = NDArray[np.float64]
 @dataclass(slots=True)
 class Srda:
     """W = -(mean of the subgradients so far) / (mu + 1/(eta t)) after t batches."""
+
+    exact: ClassVar[bool] = False
 
     problem: Problem
     seed: int

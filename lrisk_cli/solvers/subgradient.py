@@ -1,11 +1,18 @@
-"""The full-batch subgradient method: every step sees every row."""
+"""The full-batch subgradient method: every step sees every row.
 
-from dataclasses import dataclass
+For the subquantile this is gradient descent on the rows that it keeps (Algorithm 3 of the paper on
+subquantile minimisation). Letters: a step, M momentum, b the direction it keeps, g the gradient
+sum_i lam_i grad l_i(W) + mu W.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.problem import Point, Problem
+from lrisk_cli.risk import Weigher
 
 Array = NDArray[np.float64]
 
@@ -14,12 +21,27 @@ POWER_STEPS = 20
 
 @dataclass(slots=True)
 class Subgradient:
-    """W <- W - eta (sum_i lam_i grad l_i(W) + mu W)."""
+    """b <- M b + g, W <- W - a b; then W is scaled to ||W|| <= norm_bound where it is longer.
+
+    With `nesterov` the gradient is that at V = W + M (W - the W before), and W <- V - a g.
+    """
+
+    exact: ClassVar[bool] = True
 
     problem: Problem
+    momentum: float = 0.0
+    nesterov: bool = False
+    norm_bound: float | None = None
+    _direction: Array = field(init=False)
+    _before: Array = field(init=False)
+    _weigher: Weigher = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._weigher = self.problem.weigher()
+        self.restart(np.zeros(self.problem.shape))
 
     def first_step(self) -> float:
-        """eta = 1 / (sigma_max L ||X||^2 + mu), ||X||^2 by power iteration from a fixed vector."""
+        """a = 1 / (sigma_max L ||X||^2 + mu), ||X||^2 by power iteration from a fixed vector."""
         v = np.ones((self.problem.X.shape[1], 1))
         square = 0.0
         for _ in range(POWER_STEPS):
@@ -30,9 +52,29 @@ class Subgradient:
         return 1.0 / (1.1 * steepest + self.problem.mu)
 
     def restart(self, W: Array, *, stalled: bool = False) -> None:
-        """Nothing is carried from one step to the next."""
+        """Forget the momentum."""
+        self._direction, self._before = np.zeros_like(W), W
 
     def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
-        """One step; its gradient shares the pass that evaluated the point."""
+        """One step; its gradient shares the pass that evaluated the point, or takes one more."""
+        a, passes = step or 0.0, 0.0
+        if self.nesterov:
+            V = point.W + self.momentum * (point.W - self._before)
+            self._before = point.W
+            point, passes = self.problem.at(V, self._weigher), 1.0
         gradient = self.problem.gradient(point.W, point.margins, point.lam)
-        return point.W - (step or 0.0) * gradient, 0.0
+        kept = 0.0 if self.nesterov else self.momentum
+        self._direction = kept * self._direction + gradient
+        return into_ball(point.W - a * self._direction, self.norm_bound), passes
+
+
+def into_ball(W: Array, norm_bound: float | None) -> Array:
+    """W, scaled to the norm bound where it is longer: the nearest point of the ball."""
+    length = float(np.linalg.norm(W))
+    return W if norm_bound is None or length <= norm_bound else (norm_bound / length) * W
+
+
+def glorot(shape: tuple[int, int], seed: int) -> Array:
+    """Uniform between -r and r, r = sqrt(6 / (d + k)). (d, k)."""
+    reach = np.sqrt(6.0 / sum(shape))
+    return np.random.default_rng([seed, 3]).uniform(-reach, reach, shape)
