@@ -68,24 +68,26 @@ class ScaleMixture:
         if self.n_inlier == len(self.scales):
             return np.ones(len(sizes))
         # The curve is smooth in the logarithm, so a fine table of it will do for many rows.
+        found: Array = np.interp(sizes, *self._curve())
+        return found
+
+    def _curve(self) -> tuple[Array, Array]:
+        """Sizes, and how surely they are those of inliers."""
         at = self.scales[0] * np.geomspace(1e-2, 1e2 * self.scales[-1] / self.scales[0], 4000)
         inside = _density(at, self.scales, self.shares, slice(self.n_inlier))
         outside = _density(at, self.scales, self.shares, slice(self.n_inlier, None))
-        found: Array = np.interp(sizes, at, inside / np.maximum(inside + outside, TINY))
-        return found
+        return at, inside / np.maximum(inside + outside, TINY)
 
     def threshold(self, n_rows: int) -> float:
         """The size beyond which a row is rather an outlier, or unheard of among n inliers."""
+        if self.n_inlier < len(self.scales):
+            at, inlier = self._curve()
+            return float(np.interp(0.5, 1.0 - inlier, at))
         low, high = self.scales[0], 100.0 * self.scales[-1]
-        clean = self.n_inlier == len(self.scales)
-        for _ in range(200):
+        for _ in range(60):
             middle = float(np.sqrt(low * high))
-            beyond = (
-                self._beyond(middle) * n_rows <= EXPECTED_BEYOND
-                if clean
-                else self.inlier(np.array([middle]))[0] < 0.5
-            )
-            low, high = (low, middle) if beyond else (middle, high)
+            rare = self._beyond(middle) * n_rows <= EXPECTED_BEYOND
+            low, high = (low, middle) if rare else (middle, high)
         return float(high)
 
     def _beyond(self, size: float) -> float:
