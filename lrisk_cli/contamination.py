@@ -1,8 +1,8 @@
 """Losses -> where the inliers end: the share of outliers, and the score beyond which rows are.
 
-Errors are taken for draws from a mixture of centred normals of unknown scales, whose distribution is
-estimated without a shape of its own. Where it falls into two groups far apart, the group of large
-scales is the outliers'. Losses of classes are compared with a share of labels that were swapped.
+Errors are taken for draws from a mixture of centred normals of unknown scales, whose distribution
+is estimated without a shape of its own. Where it falls into two groups far apart, the group of
+large scales is the outliers'. Losses of classes are held against a share of swapped labels.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lrisk_cli.metrics import check_largest
 
 Array = NDArray[np.float64]
 Kind = Literal["squared", "logistic"]
@@ -98,8 +100,11 @@ class ScaleMixture:
         return float(self.shares @ np.array([erfc(ratio) for ratio in ratios]))
 
 
-def fit_scales(sizes: Array) -> ScaleMixture:
-    """The mixture of scales that makes the sizes likeliest, and its border. sizes: (n,), >= 0."""
+def fit_scales(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
+    """The mixture of scales that makes the sizes likeliest, and its border. sizes: (n,), >= 0.
+
+    factor: how many times as large outliers are at least, by the mean logarithm of their scales.
+    """
     ascending = np.sort(sizes)
     n, largest = len(ascending), float(ascending[-1])
     if largest == 0.0:
@@ -109,9 +114,9 @@ def fit_scales(sizes: Array) -> ScaleMixture:
     points = np.sqrt(np.add.reduceat(ascending**2, edges[:-1]) / counts)
     low = max(float(ascending[n // 2]) / BELOW_MEDIAN, largest * 1e-12)
     n_scales = int(np.ceil(np.log(largest / low) / np.log(STEP))) + 2
-    scales = low * STEP ** np.arange(n_scales)
+    scales: Array = low * np.power(STEP, np.arange(n_scales, dtype=np.float64))
     shares = _likeliest_shares(points, counts / n, scales)
-    return ScaleMixture(scales, shares, _find_gap(np.log(scales), shares))
+    return ScaleMixture(scales, shares, _find_gap(np.log(scales), shares, factor))
 
 
 def find_border(
@@ -121,8 +126,9 @@ def find_border(
 
     Of a fraction, exactly round(fraction n) rows exceed the threshold; fewer only where losses tie.
     """
+    check_largest(float(losses.max()))
     if kind == "logistic":
-        fraction = _swapped_share(losses, n_classes)
+        fraction = swap_share(losses, n_classes)
         found = Border(fraction, -float(np.log(max(fraction, TINY) / (n_classes - 1))), 1.0)
     else:
         sizes = np.sqrt(2.0 * losses)
@@ -146,6 +152,27 @@ def scores(losses: Array, kind: Kind, border: Border) -> Array:
     return found
 
 
+def swap_share(losses: Array, n_classes: int) -> float:
+    """The likeliest share e of labels swapped for another class, p = exp(-loss) their probability.
+
+    A label is seen with probability (1 - e) p + e (1 - p) / (C - 1).
+    """
+    share = 0.1
+    for _ in range(SWAP_ROUNDS):
+        before, share = share, min(0.5, float(swapped(losses, share, n_classes).mean()))
+        if abs(share - before) <= 1e-9:
+            break
+    return share
+
+
+def swapped(losses: Array, share: float, n_classes: int) -> Array:
+    """How surely each label was swapped, if a share of them was. (n,)."""
+    seen = np.exp(-losses)
+    other = share / (n_classes - 1) * (1.0 - seen)
+    found: Array = other / np.maximum(other + (1.0 - share) * seen, TINY)
+    return found
+
+
 def _density(sizes: Array, scales: Array, shares: Array, part: slice) -> Array:
     """What a part of the mixture says, up to a constant, relative to the whole's largest term."""
     exponents = -0.5 * (sizes[:, None] / scales) ** 2 - np.log(scales)
@@ -161,10 +188,11 @@ def _likeliest_shares(points: Array, counts: Array, scales: Array) -> Array:
     shares = np.full(len(scales), 1.0 / len(scales))
     for _ in range(ROUNDS):
         shares *= densities.T @ (counts / (densities @ shares))
-    return shares / shares.sum()
+    found: Array = shares / shares.sum()
+    return found
 
 
-def _find_gap(logs: Array, shares: Array) -> int:
+def _find_gap(logs: Array, shares: Array, factor: float) -> int:
     """Where to cut the scales in two: the largest variance between groups that are far apart.
 
     The group of smaller scales holds at least half of the rows. All scales where there is no gap.
@@ -177,27 +205,9 @@ def _find_gap(logs: Array, shares: Array) -> int:
         spread = np.maximum(second / below - mean**2, 0.0)
         far_spread = np.maximum((second[-1] - second) / above - far_mean**2, 0.0)
         distance = far_mean - mean
-        apart = (distance > np.log(FACTOR)) & (
-            distance**2 > DEVIATIONS**2 * (spread + far_spread)
-        )
+        apart = (distance > np.log(factor)) & (distance**2 > DEVIATIONS**2 * (spread + far_spread))
         between = below * above * distance**2
     possible = apart & (below >= 0.5) & (above > 1e-6)
     if not possible.any():
         return len(logs)
     return int(np.argmax(np.where(possible, between, -1.0))) + 1
-
-
-def _swapped_share(losses: Array, n_classes: int) -> float:
-    """The likeliest share e of labels swapped for another class, p = exp(-loss) their probability.
-
-    A label is seen with probability (1 - e) p + e (1 - p) / (C - 1).
-    """
-    seen = np.exp(-losses)
-    other = (1.0 - seen) / (n_classes - 1)
-    share = 0.1
-    for _ in range(SWAP_ROUNDS):
-        swapped = share * other / np.maximum(share * other + (1.0 - share) * seen, TINY)
-        before, share = share, min(0.5, float(swapped.mean()))
-        if abs(share - before) <= 1e-9:
-            break
-    return share

@@ -11,6 +11,7 @@ from lrisk_cli.encoding import Encoding
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.features import FeatureOptions, Features, build_features, check_features
 from lrisk_cli.losses import make_loss
+from lrisk_cli.majority import Majority, find_majority
 from lrisk_cli.model import Model
 from lrisk_cli.modelfile import FitRecord, FitStart
 from lrisk_cli.names import KernelName, LossName, SmoothingName, SolverName
@@ -18,8 +19,10 @@ from lrisk_cli.problem import Problem, make_problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk import Smoothing
 from lrisk_cli.solvers.outcome import Limits, Solution
+from lrisk_cli.solvers.reweight import reweight
 from lrisk_cli.solvers.select import SolverOptions, check_options, check_risk, choose, solve
 from lrisk_cli.spectra import Spectrum
+from lrisk_cli.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -29,7 +32,10 @@ SMALL_GAIN = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class FitOptions:
-    """What to minimise and how. l2 and nu: None for 1/n, and for the paper's nu."""
+    """What to minimise and how. l2 and nu: None for 1/n, and for the paper's nu.
+
+    reweight: fit a subquantile once more, to the rows that belong together.
+    """
 
     risk: Spectrum
     loss: LossName = LossName.AUTO
@@ -39,15 +45,20 @@ class FitOptions:
     solver: SolverOptions = field(default_factory=SolverOptions)
     limits: Limits = field(default_factory=Limits)
     features: FeatureOptions = field(default_factory=FeatureOptions)
+    reweight: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A model, the run that found it, and what to know about its features."""
+    """A model, the run that found it, and what to know about its features.
+
+    majority: where the risk falls and all its rows were judged.
+    """
 
     model: Model
     solution: Solution
     notes: tuple[str, ...] = ()
+    majority: Majority | None = None
 
 
 def check_fit(options: FitOptions) -> None:
@@ -62,6 +73,13 @@ def check_fit(options: FitOptions) -> None:
         raise UsageError("--nu has no meaning without smoothing; add --smoothing l2 or entropy")
     if options.nu is not None and not 0.0 < options.nu < float("inf"):
         raise UsageError(f"--nu must be greater than 0; got {options.nu:g}")
+    if not options.reweight and not (
+        _keeps_a_share(options) and options.solver.solver in (SolverName.AUTO, SolverName.TRIMMED)
+    ):
+        raise UsageError(
+            f"--no-reweight has no meaning for {options.risk} by --solver {options.solver.solver}; "
+            "only a subquantile by trimmed is reweighted"
+        )
     check_features(options.features)
     check_options(options.solver)
 
@@ -109,10 +127,12 @@ def fit_design(
     *,
     start: Array | None = None,
     features: Features | None = None,
+    majority: Majority | None = None,
 ) -> Fitted:
     """Minimise the risk on the rows of the design, whose features may be known already.
 
-    start: W that another risk or penalty led to on these features; it spares work.
+    start: W that another risk or penalty led to on these features; it spares work. majority: of
+    the rows, where it is known already.
     """
     n_rows = len(design.X)
     target = design.encoding.target
@@ -123,7 +143,14 @@ def fit_design(
     phi, outer = features.phi, features.outer
     problem = make_problem(phi, design.y, loss, options.risk, mu, smoothing, outer)
     _check_kept_rows(problem, options)
-    solution = solve(problem, options.solver, options.limits, report, start)
+    if choose(problem, options.solver).solver is not SolverName.TRIMMED or problem.flat:
+        majority = None
+    elif majority is None:
+        majority = judge_rows(design, options)
+    w = None if majority is None else majority.weights
+    solution = solve(problem, options.solver, options.limits, report, start, w)
+    if w is not None and options.reweight and _keeps_a_share(options):
+        solution = reweight(problem, solution, w, options.limits)
     if problem.falling and target.classes:
         _check_kept_classes(problem, solution.lam, target.classes)
     model = Model(
@@ -132,10 +159,25 @@ def fit_design(
         risk=str(options.risk),
         l2=mu,
         coefficients=features.coefficients(solution.W),
-        fit=_record(design, options, problem, solution),
+        fit=_record(design, options, problem, solution, majority),
         feature_map=features.map,
     )
-    return Fitted(model, solution, features.notes)
+    return Fitted(model, solution, features.notes, majority)
+
+
+def judge_rows(design: Design, options: FitOptions) -> Majority:
+    """How surely each row of the design belongs to the majority, whatever is to be fitted."""
+    target, seed = design.encoding.target, options.solver.seed
+    loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
+    with one_thread():
+        return find_majority(
+            design.X, design.y, loss, constant=design.encoding.intercept, seed=seed
+        )
+
+
+def _keeps_a_share(options: FitOptions) -> bool:
+    """Whether the risk cuts off a share of the rows, all at once."""
+    return options.risk.name == "subquantile" and options.smoothing is SmoothingName.NONE
 
 
 def remarks(record: FitRecord) -> tuple[str, ...]:
@@ -207,7 +249,13 @@ def _smoothing(options: FitOptions, n_rows: int) -> Smoothing | None:
     return Smoothing(options.smoothing, options.nu or usual)
 
 
-def _record(design: Design, options: FitOptions, problem: Problem, solution: Solution) -> FitRecord:
+def _record(
+    design: Design,
+    options: FitOptions,
+    problem: Problem,
+    solution: Solution,
+    majority: Majority | None,
+) -> FitRecord:
     proved, smoothed, smoothing = solution.certificate, solution.smoothed, problem.smoothing
     starts = [
         FitStart(name=each.name, objective=each.objective, rounds=each.rounds)
@@ -236,6 +284,9 @@ def _record(design: Design, options: FitOptions, problem: Problem, solution: Sol
         drop_reasons=design.counts.dropped,
         fingerprint=design.fingerprint,
         starts=tuple(starts) or None,
+        reweighted=solution.trimmed_objective is not None,
+        trimmed_objective=solution.trimmed_objective,
+        contamination=None if majority is None else majority.fraction,
     )
 
 

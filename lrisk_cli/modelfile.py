@@ -35,6 +35,7 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     starts: where the search for a falling risk began; null where one start is enough. reweighted:
     the rows were weighed once more after the search, which ended at trimmed_objective.
+    contamination: estimated share of rows that do not belong to the majority; null if not asked.
     """
 
     solver: str
@@ -60,6 +61,7 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     starts: tuple[FitStart, ...] | None = None
     reweighted: bool = False
     trimmed_objective: float | None = None
+    contamination: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The record as it stands in the file."""

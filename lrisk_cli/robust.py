@@ -1,14 +1,15 @@
 """A design that may hold outliers -> a model of its majority, and where the majority ends."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.contamination import Border, find_border, scores
+from lrisk_cli.contamination import Border, find_border
 from lrisk_cli.design import Design
-from lrisk_cli.fitting import FitOptions, Fitted, fit_design, score_design
+from lrisk_cli.fitting import FitOptions, Fitted, fit_design, judge_rows, score_design
 from lrisk_cli.progress import Report
+from lrisk_cli.spectra import Spectrum
 
 Array = NDArray[np.float64]
 
@@ -25,9 +26,22 @@ class RobustFit:
 def fit_robust(
     design: Design, options: FitOptions, contamination: float | None, report: Report
 ) -> RobustFit:
-    """Fit the majority of the rows."""
-    fitted = fit_design(design, options, report)
-    losses = score_design(fitted.model, design).losses
-    border = find_border(losses, fitted.model.loss, contamination)
-    inlier = (scores(losses, fitted.model.loss, border) <= border.threshold).astype(np.float64)
-    return RobustFit(fitted, inlier, border)
+    """Fit the majority of the rows: the subquantile that leaves out the share of the others.
+
+    contamination: that share, None to estimate it. As many rows lie beyond the border as are
+    rather not of the majority, or as the share says.
+    """
+    majority = judge_rows(design, options)
+    share = majority.fraction if contamination is None else contamination
+    risk = Spectrum("subquantile", 1.0 - min(share, 0.5)) if share > 0.0 else Spectrum("mean")
+    fitted = fit_design(design, replace(options, risk=risk), report, majority=majority)
+    model = fitted.model
+    losses = score_design(model, design).losses
+    n_classes = max(2, len(model.target.classes))
+    border = find_border(losses, model.loss, contamination, n_classes)
+    if contamination is None:
+        odd = float(np.mean(majority.weights < 0.5))
+        if odd > 0.0:
+            border = find_border(losses, model.loss, odd, n_classes)
+        border = replace(border, fraction=share)
+    return RobustFit(fitted, majority.weights, border)

@@ -11,7 +11,7 @@ from lrisk_cli.commands import (
     quantile_options,
 )
 from lrisk_cli.errors import ExitCode
-from lrisk_cli.names import KernelName, Missing, Standardize, Task, Unseen
+from lrisk_cli.names import KernelName, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def detect_outliers(
         max_categories=max_categories,
         standardize=standardize,
         intercept=target is not None and not no_intercept,
+        scaling=Scaling.MAD if standardize is not Standardize.NONE else Scaling.DEVIATION,
     )
     ks = () if clusters is None else cluster_options.parse_clusters(clusters)
     gates, spectra = _questions(fail_on or ())

@@ -71,13 +71,11 @@ def _rank(job: Job, subject: "Subject") -> "Found":
     import numpy as np
 
     from lrisk_cli.gates import judge
-    from lrisk_cli.metrics import check_largest
     from lrisk_cli.rankings import largest_first
     from lrisk_cli.reports.outliers import Found
     from lrisk_cli.tables import write_parts
 
     losses = subject.losses
-    check_largest(float(losses.max()))
     flags = _flag(subject)
     first = largest_first(losses, job.top)
     told = first if job.output is None and job.html is None else np.flatnonzero(flags)

@@ -59,6 +59,7 @@ def fit(
     momentum: solver_options.Momentum = None,
     nesterov: solver_options.Nesterov = False,
     start: solver_options.StartChoice = None,
+    no_reweight: solver_options.NoReweight = False,
     tol: fit_options.Tol = 1e-6,
     max_passes: fit_options.MaxPasses = 1000.0,
     time_limit: fit_options.TimeLimit = None,
@@ -112,7 +113,7 @@ def fit(
     by, notes = fit_options.choose_scaling(scaling, standardize, risks)
     mapped = fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map)
     fits = tuple(
-        FitOptions(each, loss, mu, smoothing, nu, how, limits, mapped)
+        FitOptions(each, loss, mu, smoothing, nu, how, limits, mapped, not no_reweight)
         for each, mu in product(risks, penalties)
     )
     for options_of_fit in fits:

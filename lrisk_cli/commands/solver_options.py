@@ -106,6 +106,15 @@ StartChoice = Annotated[
     ),
 ]
 
+NoReweight = Annotated[
+    bool,
+    typer.Option(
+        "--no-reweight",
+        help="Keep the stationary point of a subquantile (trimmed); without this the rows that "
+        "belong together are fitted once more, with no share fixed beforehand.",
+    ),
+]
+
 
 def parse_step(text: str | None) -> tuple[float | None, bool]:
     """A step size, or whether steps decay by rule."""

@@ -53,6 +53,7 @@ class Solution:
 
     certificate, smoothed: None for falling risks, about which nothing can be proved; smoothed also
     without smoothing, and smoothed_objective then too. starts: those that were tried, if several.
+    trimmed_objective: where the search ended before the rows were weighed once more, if they were.
     """
 
     W: Array
@@ -68,6 +69,7 @@ class Solution:
     halvings: int
     epochs: tuple[Epoch, ...]
     starts: tuple[Ended, ...] = ()
+    trimmed_objective: float | None = None
 
 
 class Course:

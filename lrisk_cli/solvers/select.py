@@ -89,12 +89,14 @@ def solve(
     limits: Limits,
     report: Report = silent,
     start: Array | None = None,
+    majority: Array | None = None,
 ) -> Solution:
     """Minimise the problem; linear algebra runs on one thread, so that results repeat.
 
     start: W (d, k) of a neighbouring problem, from which to begin where it is better than zero.
     It spares work; what is proved does not depend on it. srda always begins at zero, and so does
-    every fit of a falling risk, where the end would depend on it.
+    every fit of a falling risk, where the end would depend on it. majority: (n,) how surely each
+    row belongs to those that agree; trimmed begins there too.
     """
     solver, track_ranks = choose(problem, options).solver, options.track_ranks
     if problem.falling:
@@ -104,7 +106,7 @@ def solve(
             return solve_mean(problem, limits, report, start)
         if solver is SolverName.TRIMMED:
             return solve_trimmed(
-                problem, limits, seed=options.seed, track_ranks=track_ranks, report=report
+                problem, limits, majority=majority, track_ranks=track_ranks, report=report
             )
         if solver in CONVEX:
             proximal = _proximal(problem, solver)

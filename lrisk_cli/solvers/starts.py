@@ -10,8 +10,7 @@ from lrisk_cli.risk import row_weights
 
 Array = NDArray[np.float64]
 
-# Fits to a few random rows, and how many rows for each unknown they see.
-N_RANDOM, ROWS_PER_UNKNOWN = 2, 2
+MAJORITY = "majority"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +21,16 @@ class Start:
     weights: Array
 
 
-def starts(problem: Problem, seed: int) -> list[Start]:
-    """All rows, those with a target near the median, and a few random ones; each set once."""
+def starts(problem: Problem, majority: Array | None = None) -> list[Start]:
+    """The rows known to agree, all rows, and of numbers those near the median.
+
+    majority: (n,) how surely each row belongs to those that agree, where that is known.
+    """
     n = problem.n_rows
-    found = [Start("all rows", np.full(n, 1.0 / n))]
+    found = [] if majority is None else [Start(MAJORITY, majority / majority.sum())]
+    found.append(Start("all rows", np.full(n, 1.0 / n)))
     if problem.loss.name == "squared":
         found.append(Start("nearest rows", _near_median(problem)))
-    rng = np.random.default_rng([seed, 2])
-    n_few = ROWS_PER_UNKNOWN * (problem.X.shape[1] + 1)
-    if n_few < n:
-        for k in range(N_RANDOM):
-            weights = np.zeros(n)
-            weights[rng.choice(n, n_few, replace=False)] = 1.0 / n_few
-            found.append(Start(f"random rows {k + 1}", weights))
     return found
 
 

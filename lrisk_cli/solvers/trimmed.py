@@ -30,12 +30,16 @@ def solve_trimmed(
     problem: Problem,
     limits: Limits,
     *,
-    seed: int = 0,
+    majority: Array | None = None,
     track_ranks: bool = False,
     report: Report = silent,
 ) -> Solution:
-    """The best stationary point of all starts; the first stop where a limit is reached."""
-    return _Search(problem, Course(problem, limits, report, track_ranks=track_ranks)).run(seed)
+    """The best stationary point of all starts; the first stop where a limit is reached.
+
+    majority: (n,) how surely each row belongs to those that agree; a start of its own.
+    """
+    search = _Search(problem, Course(problem, limits, report, track_ranks=track_ranks))
+    return search.run(starts(problem, majority))
 
 
 class _Search:
@@ -45,13 +49,13 @@ class _Search:
         self.problem, self.course = problem, course
         self.why = ""
 
-    def run(self, seed: int) -> Solution:
+    def run(self, begin: list[Start]) -> Solution:
         course = self.course
         zero = self._at(np.zeros(self.problem.shape))
         course.begin(zero.objective, zero.smoothed)
         course.note(zero.objective, zero.rank_changes)
         best = ZERO
-        for start in starts(self.problem, seed):
+        for start in begin:
             if course.starts and not self.why:
                 # A limit cuts what is still to do, not what is done.
                 self.why = course.exhausted() or ""

@@ -1,0 +1,99 @@
+"""Columns -> bounded, curved columns that a few wild rows cannot bend, and which rows are remote.
+
+Letters: u = asinh((x - median) / MAD), B (n, m) a constant, the u and some u^2, standardised.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.contamination import fit_scales
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+MAD_TO_DEVIATION = 1.4826
+# Squares are added while there are so many rows for each column.
+ROWS_PER_COLUMN = 4
+# Rows are remote when they are a group so many times as far out as the others.
+REMOTE = 20.0
+CHUNK = 8192
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flexible:
+    """What was learned of the columns. used: those that vary; squared: those that get a square.
+
+    centres, scales: of the columns; means, deviations: of u and u^2, among the rows in the middle.
+    """
+
+    used: Places
+    squared: Places
+    centres: Array
+    scales: Array
+    means: Array
+    deviations: Array
+
+    def fill(self, columns: Array) -> Array:
+        """B, its constant first. (n, m)."""
+        u = np.arcsinh((columns[:, self.used] - self.centres) / self.scales)
+        B = np.concatenate([np.ones((len(u), 1)), u, u[:, self.squared] ** 2], axis=1)
+        B[:, 1:] = (B[:, 1:] - self.means) / self.deviations
+        return B
+
+    def middle(self, columns: Array) -> Flags:
+        """The half of the rows whose u are smallest together. (n,)."""
+        u = np.arcsinh((columns[:, self.used] - self.centres) / self.scales)
+        return flag_smallest(_root_mean_square(u), (len(u) + 1) // 2)
+
+    def multiply(self, columns: Array, beta: Array) -> Array:
+        """B beta, a chunk of rows at a time. beta: (m, k); (n, k)."""
+        found = np.empty((len(columns), beta.shape[1]))
+        for start in range(0, len(columns), CHUNK):
+            rows = slice(start, start + CHUNK)
+            found[rows] = self.fill(columns[rows]) @ beta
+        return found
+
+    def remote(self, columns: Array) -> Flags:
+        """Rows that are a group far out from all others, on the scale of the columns. (n,)."""
+        reach = np.empty(len(columns))
+        for start in range(0, len(columns), CHUNK):
+            rows = slice(start, start + CHUNK)
+            scaled = (columns[rows][:, self.used] - self.centres) / self.scales
+            reach[rows] = _root_mean_square(scaled)
+        return np.asarray(fit_scales(reach, REMOTE).inlier(reach) < 0.5)
+
+
+def learn_columns(columns: Array, *, squares: bool = True) -> Flexible:
+    """Medians and MADs (deviations where those are zero) of the columns, and what follows."""
+    centres = np.median(columns, axis=0)
+    scales = MAD_TO_DEVIATION * np.median(np.abs(columns - centres), axis=0)
+    scales = np.where(scales > 0.0, scales, columns.std(axis=0))
+    used = np.flatnonzero(scales > 0.0)
+    u = np.arcsinh((columns[:, used] - centres[used]) / scales[used])
+    squared = np.flatnonzero([_has_three_values(column) for column in u.T])
+    if not squares or ROWS_PER_COLUMN * (1 + len(used) + len(squared)) > len(columns):
+        squared = squared[:0]
+    middle = flag_smallest(_root_mean_square(u), (len(u) + 1) // 2)
+    plain = np.concatenate([u, u[:, squared] ** 2], axis=1)[middle]
+    deviations = plain.std(axis=0)
+    deviations[deviations == 0.0] = 1.0
+    return Flexible(used, squared, centres[used], scales[used], plain.mean(axis=0), deviations)
+
+
+def flag_smallest(values: Array, n_kept: int) -> Flags:
+    """The places of the n smallest values; of equal ones the first. (n,)."""
+    flags = np.zeros(len(values), dtype=np.bool_)
+    flags[np.argsort(values, kind="stable")[:n_kept]] = True
+    return flags
+
+
+def _has_three_values(column: Array) -> bool:
+    return bool(((column != column.min()) & (column != column.max())).any())
+
+
+def _root_mean_square(values: Array) -> Array:
+    found: Array = np.sqrt(np.mean(values**2, axis=1)) if values.shape[1] else np.zeros(len(values))
+    return found

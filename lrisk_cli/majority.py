@@ -1,0 +1,205 @@
+"""Rows and targets, some of them wrong -> how surely each row belongs to the majority.
+
+Rows are judged by a model more flexible than the one to be fitted, so that what a line cannot
+follow is not taken for an error, and always by fits that have not seen the row. Numbers: fits to
+the rows in the middle of the columns first, and from there to the half, 0.7, 0.9 and all of the
+rows that agree best; the mixture of scales of `contamination` tells inliers from outliers until the
+answer repeats. Classes: the share of swapped labels and the fit to the others, in turns.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.certificate import weighted_minimiser
+from lrisk_cli.contamination import fit_scales, swap_share, swapped
+from lrisk_cli.flexible import (
+    ROWS_PER_COLUMN,
+    Flags,
+    Flexible,
+    Places,
+    flag_smallest,
+    learn_columns,
+)
+from lrisk_cli.losses import Loss, Targets
+from lrisk_cli.problem import Problem, make_problem
+from lrisk_cli.spectra import parse_risk
+
+Array = NDArray[np.float64]
+
+# Shares of the rows that searches keep, and the most rounds of each search and of the judgement.
+COVERAGES = (0.5, 0.7, 0.9, 1.0)
+SEARCH_ROUNDS, JUDGE_ROUNDS = 20, 10
+# The penalties of the flexible fits, whose columns have variances near 1.
+PENALTY, CLASS_PENALTY = 1e-3, 1e-2
+# Fits are compared by log(1 + (error / (SPREAD * median |y - median|))^2).
+SPREAD = 3.0
+# The search works on a sample: at most so many rows, fewer where columns are many.
+SAMPLE_ROWS, CLASS_ROWS, SAMPLE_WORK = 20_000, 4000, 2e9
+# A row has at most this share in its own prediction, so that the fit without it stays finite.
+MOST_LEVERAGE = 0.99
+# Rows are judged by fits to the other folds, of classes.
+FOLDS, FIRST_SHARE, CLASS_ACCURACY = 5, 0.2, 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Majority:
+    """weights: (n,) how surely each row belongs to the majority."""
+
+    weights: Array
+
+    @property
+    def fraction(self) -> float:
+        """Share of the rows that do not belong to it."""
+        return 1.0 - float(self.weights.mean())
+
+
+def find_majority(X: Array, y: Targets, loss: Loss, *, constant: bool, seed: int = 0) -> Majority:
+    """Tell inliers from outliers. X: (n, columns), the last one constant if there is an intercept.
+
+    Rows far from all others count only where a linear fit without them predicts them.
+    """
+    columns = X[:, : X.shape[1] - constant]
+    most = SAMPLE_ROWS if loss.name == "squared" else CLASS_ROWS
+    places = _sample(len(X), X.shape[1], most, seed)
+    flexible = learn_columns(columns[places], squares=loss.name == "squared")
+    remote = flexible.remote(columns)
+    if loss.name == "squared":
+        w = _judge_numbers(columns, y.astype(np.float64), flexible, places)
+    else:
+        w = _judge_classes(columns, y, loss, flexible, places, remote, seed)
+    if (remote & (w > 0.0)).any():
+        w[remote & ~_corroborated(X, y, loss, remote, w)] = 0.0
+    return Majority(w)
+
+
+def _judge_numbers(columns: Array, y: Array, flexible: Flexible, places: Places) -> Array:
+    """Weights of the best of several fits to ever more of the rows of the sample, then of all."""
+    B, target = flexible.fill(columns[places]), y[places]
+    near = flexible.middle(columns[places])
+    spread = SPREAD * float(np.median(np.abs(target[near] - np.median(target[near]))))
+    spread = spread or float(np.abs(target).max()) or 1.0
+    best, kept = (np.inf, np.ones(len(target))), [near]
+    for coverage in COVERAGES:
+        rows, errors = _concentrate(B, target, kept, max(1, int(coverage * len(target))))
+        kept.append(rows)
+        w, errors = _settle(B, target, errors)
+        misfit = float(np.log1p((errors / spread) ** 2).mean())
+        best = min(best, (misfit, w), key=lambda each: each[0])
+    w = best[1]
+    if len(places) == len(columns):
+        return w
+    beta = _WeightedFit(B, target, w).beta
+    return _inlier(y - flexible.multiply(columns, beta[:, None])[:, 0])
+
+
+def _concentrate(B: Array, y: Array, starts: list[Flags], n_kept: int) -> tuple[Flags, Array]:
+    """Rows that a fit keeps which is fitted to the rows it keeps: those of its smallest errors."""
+    found = []
+    for rows in starts:
+        for _ in range(SEARCH_ROUNDS):
+            errors = _WeightedFit(B, y, rows.astype(np.float64)).errors
+            before, rows = rows, flag_smallest(np.abs(errors), n_kept)
+            if np.array_equal(before, rows):
+                break
+        found.append((float(np.abs(errors[rows]).sum()), rows, errors))
+    _, rows, errors = min(found, key=lambda each: each[0])
+    return rows, errors
+
+
+def _settle(B: Array, y: Array, errors: Array) -> tuple[Array, Array]:
+    """Judge the errors, fit to the inliers, and again, until the weights hardly change."""
+    w = _inlier(errors)
+    for _ in range(JUDGE_ROUNDS):
+        errors = _WeightedFit(B, y, w).errors
+        before, w = w, _inlier(errors)
+        if float(np.abs(w - before).max()) < 1e-2:
+            break
+    return w, errors
+
+
+def _inlier(errors: Array) -> Array:
+    sizes = np.abs(errors)
+    return fit_scales(sizes).inlier(sizes)
+
+
+class _WeightedFit:
+    """The fit that minimises sum_i w_i (y_i - B_i.beta)^2 / sum w + penalty ||beta||^2."""
+
+    def __init__(self, B: Array, y: Array, w: Array) -> None:
+        self._B, self._y, self._share = B, y, w / w.sum()
+        scaled = B * np.sqrt(self._share)[:, None]
+        G = scaled.T @ scaled
+        G[np.diag_indices(len(G))] += PENALTY
+        self._inverse = np.linalg.inv(G)
+        self.beta: Array = self._inverse @ (B.T @ (self._share * y))
+
+    @property
+    def errors(self) -> Array:
+        """y_i minus its prediction by the fit without row i."""
+        leverage = np.einsum("ij,ij->i", self._B @ self._inverse, self._B)
+        own = np.minimum(self._share * leverage, MOST_LEVERAGE)
+        found: Array = (self._y - self._B @ self.beta) / (1.0 - own)
+        return found
+
+
+def _judge_classes(
+    columns: Array,
+    y: Targets,
+    loss: Loss,
+    flexible: Flexible,
+    places: Places,
+    remote: Flags,
+    seed: int,
+) -> Array:
+    """One minus the chance that the label was swapped, by fits to the rows that are not remote."""
+    n_classes = max(2, loss.n_outputs)
+    problem = _mean_problem(flexible.fill(columns[places]), y[places], loss, CLASS_PENALTY)
+    folds = np.random.default_rng([seed, 4]).permutation(len(places)) % FOLDS
+    fits = [np.zeros(problem.shape) for _ in range(FOLDS)]
+    usable = ~remote[places]
+    w, share = usable.astype(np.float64), FIRST_SHARE
+    for _ in range(JUDGE_ROUNDS):
+        losses = np.empty(len(places))
+        for k in range(FOLDS):
+            fits[k] = _weighted_fit(problem, np.where(folds == k, 0.0, w), fits[k])
+            losses[folds == k] = loss.values(problem.margins(fits[k]), problem.y)[folds == k]
+        before, w = w, usable * (1.0 - swapped(losses, share, n_classes))
+        share = swap_share(losses[usable], n_classes)
+        if float(np.abs(w - before).max()) < 1e-2:
+            break
+    if len(places) == len(columns):
+        return np.where(remote, 1.0, w)
+    W = _weighted_fit(problem, w, fits[0])
+    losses = loss.values(flexible.multiply(columns, W), loss.targets(y))
+    return 1.0 - swapped(losses, share, n_classes)
+
+
+def _corroborated(X: Array, y: Targets, loss: Loss, remote: Flags, w: Array) -> Flags:
+    """Rows that a linear fit to those that are not remote predicts as well as those.
+
+    In the bounded columns a remote row does not stand out; a linear fit that sees it follows it.
+    """
+    problem = _mean_problem(X, y, loss, 1.0 / len(X))
+    W = _weighted_fit(problem, np.where(remote, 0.0, w), np.zeros(problem.shape))
+    losses = loss.values(problem.margins(W), problem.y)
+    if loss.name != "squared":
+        return np.asarray(losses < np.log(2.0))
+    sizes = np.sqrt(2.0 * losses)
+    return np.asarray(sizes <= fit_scales(sizes[~remote]).threshold(len(X)))
+
+
+def _mean_problem(X: Array, y: Targets, loss: Loss, penalty: float) -> Problem:
+    return make_problem(X, y, loss, parse_risk("mean"), penalty, None)
+
+
+def _weighted_fit(problem: Problem, w: Array, near: Array) -> Array:
+    return weighted_minimiser(problem, w / w.sum(), near, CLASS_ACCURACY)[0]
+
+
+def _sample(n_rows: int, n_columns: int, most: int, seed: int) -> Places:
+    most = int(np.clip(SAMPLE_WORK / n_columns**2, min(most, ROWS_PER_COLUMN * n_columns), most))
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng([seed, 3]).permutation(n_rows)[:most])
