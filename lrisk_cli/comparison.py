@@ -224,7 +224,7 @@ class _Field:
         model, scores = self._fit(method)
         seconds = perf_counter() - began
         figures = self._judge(model)
-        if self._planted is None or method == ORACLE:
+        if self._planted is None:
             return Trial(figures, seconds)
         mask = self._planted.mask
         return Trial(figures, seconds, top_share(scores, mask), average_precision(scores, mask))
@@ -240,7 +240,8 @@ class _Field:
         rows = ~self._planted.mask
         clean = replace(self._clean, X=self._clean.X[rows], y=self._clean.y[rows])
         options = replace(self._contest.fits[0], risk=Spectrum("mean"))
-        return fit_design(clean, options).model, np.zeros(0)
+        model = fit_design(clean, options).model
+        return model, score_design(model, self._train).losses
 
     def _fit_rival(self, rival: Rival) -> tuple[Model, Array]:
         """A rival on the same features: the first fit's model with other coefficients."""

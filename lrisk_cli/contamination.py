@@ -19,7 +19,7 @@ Kind = Literal["squared", "logistic"]
 # Neighbouring scales of the mixture differ by this factor, from an eighth of the median size on.
 STEP, BELOW_MEDIAN = 1.3, 8.0
 # Sorted sizes are brought to so many means before the mixture is fitted, in so many rounds.
-POINTS, ROUNDS = 400, 300
+POINTS, ROUNDS = 128, 100
 # Outliers are a group of scales whose mean is this many times that of the inliers, and this many
 # deviations (of the logarithms, within the groups) away.
 FACTOR, DEVIATIONS = 3.0, 3.0
@@ -75,7 +75,7 @@ class ScaleMixture:
 
     def _curve(self) -> tuple[Array, Array]:
         """Sizes, and how surely they are those of inliers."""
-        at = self.scales[0] * np.geomspace(1e-2, 1e2 * self.scales[-1] / self.scales[0], 4000)
+        at = self.scales[0] * np.geomspace(1e-2, 1e2 * self.scales[-1] / self.scales[0], 1000)
         inside = _density(at, self.scales, self.shares, slice(self.n_inlier))
         outside = _density(at, self.scales, self.shares, slice(self.n_inlier, None))
         return at, inside / np.maximum(inside + outside, TINY)

@@ -46,6 +46,11 @@ def all_landmarks(kernel: Kernel, X: Array, d: int) -> tuple[Landmarks, Array, A
     K = kernel.matrix(X, X[:, :d])
     tolerance = max(ROUNDING, len(X) * np.finfo(np.float64).eps) * float(K.diagonal().max())
     # K is symmetric, so its transpose is the same matrix in the order that LAPACK reads.
+    upper, failed = lapack.dpotrf(K.T, lower=0, clean=1)
+    if not failed and float(np.square(upper.diagonal()).min()) > tolerance:
+        # No row is spanned by those before it, so none needs to be looked for.
+        phi = np.concatenate([upper.T, X[:, d:]], axis=1)
+        return Landmarks(np.ascontiguousarray(X[:, :d]), upper.T), phi, K
     upper, pivots, m, _ = lapack.dpstrf(K.T, tol=tolerance, lower=0)
     L, order = upper.T, pivots - 1
     phi = np.zeros((len(X), m + X.shape[1] - d))

@@ -36,7 +36,7 @@ PENALTY, CLASS_PENALTY = 1e-3, 1e-2
 # Fits are compared by log(1 + (error / (SPREAD * median |y - median|))^2).
 SPREAD = 3.0
 # The search works on a sample: at most so many rows, fewer where columns are many.
-SAMPLE_ROWS, CLASS_ROWS, SAMPLE_WORK = 20_000, 4000, 2e9
+SAMPLE_ROWS, CLASS_ROWS, SAMPLE_WORK = 5000, 4000, 1e9
 # A row has at most this share in its own prediction, so that the fit without it stays finite.
 MOST_LEVERAGE = 0.99
 # Rows are judged by fits to the other folds, of classes.

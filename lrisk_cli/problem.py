@@ -168,7 +168,7 @@ class Problem:
     def row_products(self, rows: NDArray[np.intp]) -> Array:
         """X_S X_S' for the rows S. (s, s)."""
         if self.outer is not None:
-            return self.outer[np.ix_(rows, rows)]
+            return self.outer.take(rows, axis=0).take(rows, axis=1)
         some = self.X[rows]
         products: Array = some @ some.T
         return products

@@ -63,7 +63,7 @@ def test_corruption_spoils_the_mean_and_not_the_oracle_or_the_robust(folder):
     rmse = {name: each["figures"]["rmse"] for name, each in methods.items()}
     assert rmse["mean"] > 2.0 * best
     assert max(rmse["oracle"], rmse["trimmed-ml"], rmse["crr"]) < 1.1 * best
-    assert "precision" not in methods["oracle"]["figures"]
+    assert methods["oracle"]["figures"]["precision"] > 0.9
     assert methods["trimmed-ml"]["figures"]["precision"] > methods["mean"]["figures"]["precision"]
 
 

@@ -54,6 +54,7 @@ class Solution:
     certificate, smoothed: None for falling risks, about which nothing can be proved; smoothed also
     without smoothing, and smoothed_objective then too. starts: those that were tried, if several.
     trimmed_objective: where the search ended before the rows were weighed once more, if they were.
+    majority_fit: the fit to the majority that the search began with, exact for squared losses.
     """
 
     W: Array
@@ -70,6 +71,7 @@ class Solution:
     epochs: tuple[Epoch, ...]
     starts: tuple[Ended, ...] = ()
     trimmed_objective: float | None = None
+    majority_fit: Array | None = None
 
 
 class Course:

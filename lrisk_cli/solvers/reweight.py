@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from lrisk_cli.certificate import weighted_minimiser
 from lrisk_cli.problem import Problem
 from lrisk_cli.solvers.outcome import Limits, Solution
+from lrisk_cli.solvers.starts import fit_weights
 
 Array = NDArray[np.float64]
-
-# Rows that belong to the majority less surely than this are left out.
-HARDLY = 1e-6
 
 
 def reweight(problem: Problem, found: Solution, majority: Array, limits: Limits) -> Solution:
@@ -24,9 +22,11 @@ def reweight(problem: Problem, found: Solution, majority: Array, limits: Limits)
 
     Its objective is that of the risk, larger than where the search ended: `trimmed_objective`.
     """
-    w = np.where(majority < HARDLY, 0.0, majority)
-    accuracy = 0.1 * limits.tol * abs(found.objective)
-    W, passes = weighted_minimiser(problem, w / w.sum(), found.W, accuracy)
+    W, passes = found.majority_fit, 0
+    if W is None or problem.loss.name != "squared":
+        near = found.W if W is None else W
+        accuracy = 0.1 * limits.tol * abs(found.objective)
+        W, passes = weighted_minimiser(problem, fit_weights(majority), near, accuracy)
     point = problem.at(W, problem.weigher())
     share = 100.0 * float(majority.mean())
     return replace(

@@ -11,6 +11,8 @@ from lrisk_cli.risk import row_weights
 Array = NDArray[np.float64]
 
 MAJORITY = "majority"
+# Rows that belong to the majority less surely than this are left out.
+HARDLY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +29,18 @@ def starts(problem: Problem, majority: Array | None = None) -> list[Start]:
     majority: (n,) how surely each row belongs to those that agree, where that is known.
     """
     n = problem.n_rows
-    found = [] if majority is None else [Start(MAJORITY, majority / majority.sum())]
+    found = [] if majority is None else [Start(MAJORITY, fit_weights(majority))]
     found.append(Start("all rows", np.full(n, 1.0 / n)))
     if problem.loss.name == "squared":
         found.append(Start("nearest rows", _near_median(problem)))
     return found
+
+
+def fit_weights(majority: Array) -> Array:
+    """Weights of a fit to the majority: in proportion to how surely a row belongs to it. (n,)."""
+    weights: Array = np.where(majority < HARDLY, 0.0, majority)
+    weights /= weights.sum()
+    return weights
 
 
 def _near_median(problem: Problem) -> Array:
