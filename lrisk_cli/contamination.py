@@ -129,7 +129,9 @@ def find_border(
     check_largest(float(losses.max()))
     if kind == "logistic":
         fraction = swap_share(losses, n_classes)
-        found = Border(fraction, -float(np.log(max(fraction, TINY) / (n_classes - 1))), 1.0)
+        # Beyond it a label was rather swapped: e (1 - p) / (C - 1) > (1 - e) p.
+        share = max(fraction, TINY)
+        found = Border(fraction, float(np.log1p((n_classes - 1) * (1.0 - share) / share)), 1.0)
     else:
         sizes = np.sqrt(2.0 * losses)
         mixture = fit_scales(sizes)

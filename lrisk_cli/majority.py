@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.certificate import weighted_minimiser
-from lrisk_cli.contamination import fit_scales, swap_share, swapped
+from lrisk_cli.contamination import fit_scales, swapped
 from lrisk_cli.flexible import (
     ROWS_PER_COLUMN,
     Flags,
@@ -30,11 +30,13 @@ Array = NDArray[np.float64]
 
 # Shares of the rows that searches keep, and the most rounds of each search and of the judgement.
 COVERAGES = (0.5, 0.7, 0.9, 1.0)
-SEARCH_ROUNDS, JUDGE_ROUNDS = 20, 10
+SEARCH_ROUNDS, JUDGE_ROUNDS, CLASS_ROUNDS = 20, 10, 40
 # The penalties of the flexible fits, whose columns have variances near 1.
 PENALTY, CLASS_PENALTY = 1e-3, 1e-2
-# Fits are compared by log(1 + (error / (SPREAD * median |y - median|))^2).
-SPREAD = 3.0
+# Fits are compared by the mean of log(1 + (error / (SPREAD * median |y - median|))^2), and by
+# REGION for each row that they give up, as far as the columns tell which: wrong rows may be
+# anywhere, and a region of the columns given up is more likely one that the fit does not follow.
+SPREAD, REGION = 2.0, 1.0
 # The search works on a sample: at most so many rows, fewer where columns are many.
 SAMPLE_ROWS, CLASS_ROWS, SAMPLE_WORK = 5000, 4000, 1e9
 # A row has at most this share in its own prediction, so that the fit without it stays finite.
@@ -69,8 +71,8 @@ def find_majority(X: Array, y: Targets, loss: Loss, *, constant: bool, seed: int
         w = _judge_numbers(columns, y.astype(np.float64), flexible, places)
     else:
         w = _judge_classes(columns, y, loss, flexible, places, remote, seed)
-    if (remote & (w > 0.0)).any():
-        w[remote & ~_corroborated(X, y, loss, remote, w)] = 0.0
+    if remote.any():
+        w[remote] = _corroborated(X, y, loss, remote, w)[remote]
     return Majority(w)
 
 
@@ -85,7 +87,7 @@ def _judge_numbers(columns: Array, y: Array, flexible: Flexible, places: Places)
         rows, errors = _concentrate(B, target, kept, max(1, int(coverage * len(target))))
         kept.append(rows)
         w, errors = _settle(B, target, errors)
-        misfit = float(np.log1p((errors / spread) ** 2).mean())
+        misfit = float(np.log1p((errors / spread) ** 2).mean()) + REGION * _given_up(B, w)
         best = min(best, (misfit, w), key=lambda each: each[0])
     w = best[1]
     if len(places) == len(columns):
@@ -117,6 +119,16 @@ def _settle(B: Array, y: Array, errors: Array) -> tuple[Array, Array]:
         if float(np.abs(w - before).max()) < 1e-2:
             break
     return w, errors
+
+
+def _given_up(B: Array, w: Array) -> float:
+    """Share of the rows given up, times how much of that the columns predict (R^2)."""
+    odd = 1.0 - w
+    spread = float(np.var(odd))
+    if spread == 0.0:
+        return 0.0
+    unexplained = float(np.mean(_WeightedFit(B, odd, np.ones(len(B))).errors ** 2)) / spread
+    return float(odd.mean()) * max(0.0, 1.0 - unexplained)
 
 
 def _inlier(errors: Array) -> Array:
@@ -153,27 +165,39 @@ def _judge_classes(
     remote: Flags,
     seed: int,
 ) -> Array:
-    """One minus the chance that the label was swapped, by fits to the rows that are not remote."""
+    """One minus the chance that the label was swapped, by fits to the rows that are not remote.
+
+    Weights and fits in turns, every row judged by the fit to the other folds.
+    """
     n_classes = max(2, loss.n_outputs)
     problem = _mean_problem(flexible.fill(columns[places]), y[places], loss, CLASS_PENALTY)
     folds = np.random.default_rng([seed, 4]).permutation(len(places)) % FOLDS
     fits = [np.zeros(problem.shape) for _ in range(FOLDS)]
     usable = ~remote[places]
     w, share = usable.astype(np.float64), FIRST_SHARE
-    for _ in range(JUDGE_ROUNDS):
-        losses = np.empty(len(places))
-        for k in range(FOLDS):
-            fits[k] = _weighted_fit(problem, np.where(folds == k, 0.0, w), fits[k])
-            losses[folds == k] = loss.values(problem.margins(fits[k]), problem.y)[folds == k]
-        before, w = w, usable * (1.0 - swapped(losses, share, n_classes))
-        share = swap_share(losses[usable], n_classes)
+    for _ in range(CLASS_ROUNDS):
+        losses = _fold_losses(problem, folds, w, fits)
+        odd = swapped(losses, share, n_classes)
+        before, w = w, usable * (1.0 - odd)
+        # One step only: a fit to rows that are still mixed explains their mixture by itself.
+        share = min(0.5, float(odd[usable].mean()))
         if float(np.abs(w - before).max()) < 1e-2:
             break
     if len(places) == len(columns):
-        return np.where(remote, 1.0, w)
+        return w
     W = _weighted_fit(problem, w, fits[0])
     losses = loss.values(flexible.multiply(columns, W), loss.targets(y))
     return 1.0 - swapped(losses, share, n_classes)
+
+
+def _fold_losses(problem: Problem, folds: Places, w: Array, fits: list[Array]) -> Array:
+    """Of each row under the fit to the other folds; `fits` is where those began and end. (n,)."""
+    losses = np.empty(len(w))
+    for k in range(FOLDS):
+        mine = folds == k
+        fits[k] = _weighted_fit(problem, np.where(mine, 0.0, w), fits[k])
+        losses[mine] = problem.loss.values(problem.margins(fits[k]), problem.y)[mine]
+    return losses
 
 
 def _corroborated(X: Array, y: Targets, loss: Loss, remote: Flags, w: Array) -> Flags:
