@@ -154,13 +154,17 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A report: the command it came from, its title, what it found, and the rest in sections."""
+    """A report: the command it came from, its title, what it found, and the rest in sections.
+
+    timed: it tells seconds, which differ from run to run.
+    """
 
     command: str
     title: str
     lead: str
     sections: Sequence[Section]
     command_line: str
+    timed: bool = False
 
 
 def dash_of(color: int) -> int:
