@@ -156,7 +156,7 @@ class Section:
 class Page:
     """A report: the command it came from, its title, what it found, and the rest in sections.
 
-    timed: it tells seconds, which differ from run to run.
+    timed: it tells seconds, which differ from run to run. program: whose command it is.
     """
 
     command: str
@@ -165,6 +165,7 @@ class Page:
     sections: Sequence[Section]
     command_line: str
     timed: bool = False
+    program: str = "lrisk"
 
 
 def dash_of(color: int) -> int:
