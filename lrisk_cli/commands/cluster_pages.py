@@ -75,7 +75,8 @@ class RowViews:
     def __init__(self, n_columns: int) -> None:
         from lrisk_cli.thinning import RowSample
 
-        self._sample = RowSample(max(100, min(MOST_POINTS, MOST_NUMBERS // n_columns)))
+        self._limit = max(100, min(MOST_POINTS, MOST_NUMBERS // n_columns))
+        self._sample = RowSample(self._limit)
         # Numbers, columns, clusters and losses of the farthest rows so far.
         self._far: list[Any] = []
 
@@ -90,7 +91,10 @@ class RowViews:
         """Take a batch. X: (n, columns), the others (n,)."""
         import numpy as np
 
-        self._sample.add(rows, X, clusters, outliers)
+        # Few at a time: of the first rows, the sample copies all.
+        for start in range(0, len(rows), self._limit):
+            at = slice(start, start + self._limit)
+            self._sample.add(rows[at], X[at], clusters[at], outliers[at])
         # Of equal distances, the row that was read first.
         top = np.argsort(-losses, kind="stable")[:MOST_FAR]
         far: list[Any] = [rows[top], X[top], clusters[top], losses[top]]
