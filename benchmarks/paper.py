@@ -28,9 +28,9 @@ NOT_DONE = (
     "those of validation and test rows are.",
     "Of Figure 6 to 9 the paper does not say which images it drew; we take the first in the order "
     "of the files. Of Figure 20 the emotion and iWildCam rows are left out.",
-    "Two rules were restated after a first run had been seen. Figure 16 to 18 in (0.9, 1): at first "
-    "all of nine levels were asked for, and no case agreed. Figure 20: a gain was asked for that is "
-    "no larger than the paper's, and ours is.",
+    "Two rules were restated after a first run had been seen. Figure 16 to 18 in (0.9, 1): at "
+    "first all of nine levels were asked for, and no case agreed. Figure 20: a gain was asked for "
+    "that is no larger than the paper's, and ours is.",
 )
 
 
