@@ -22,6 +22,7 @@ from record import HERE, record
 from lrisk_cli.losses import make_loss
 from lrisk_cli.names import Sampling, SolverName
 from lrisk_cli.problem import Problem, make_problem
+from lrisk_cli.risk import Smoothing
 from lrisk_cli.solvers.outcome import Limits, Solution
 from lrisk_cli.solvers.select import SolverOptions, solve
 from lrisk_cli.spectra import parse_risk
@@ -63,10 +64,19 @@ def read_minima() -> dict[tuple[str, str], tuple[float, float]]:
     return minima
 
 
-def read_problem(name: str, risk: str) -> Problem:
-    table = np.column_stack(pq.read_table(DATA / f"{name}_train.parquet").columns)
-    X = np.ascontiguousarray(table[:, :-1])
-    return make_problem(X, table[:, -1], make_loss("squared"), parse_risk(risk), 1.0 / len(X))
+def read_rows(name: str, part: str = "train") -> tuple[np.ndarray, np.ndarray]:
+    """The features and the target of a part of a set."""
+    table = np.column_stack(pq.read_table(DATA / f"{name}_{part}.parquet").columns)
+    return np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
+
+
+def read_problem(
+    name: str, risk: str, penalty: float = 1.0, smoothing: Smoothing | None = None
+) -> Problem:
+    """The squared losses of a set with mu = penalty / n."""
+    X, y = read_rows(name)
+    loss, spectrum = make_loss("squared"), parse_risk(risk)
+    return make_problem(X, y, loss, spectrum, penalty / len(X), smoothing)
 
 
 def paper_options(solver: SolverName, n_rows: int) -> Callable[[float | None, int], SolverOptions]:
@@ -83,8 +93,8 @@ def own_options(step: float | None, seed: int) -> SolverOptions:
     return SolverOptions(SolverName.LSVRG, step, seed=seed)
 
 
-def run(problem: Problem, options: SolverOptions) -> Solution:
-    return solve(problem, options, Limits(tol=0.0, max_passes=PASSES))
+def run(problem: Problem, options: SolverOptions, tol: float = 0.0) -> Solution:
+    return solve(problem, options, Limits(tol=tol, max_passes=PASSES))
 
 
 def objectives(solution: Solution) -> np.ndarray:
@@ -92,11 +102,16 @@ def objectives(solution: Solution) -> np.ndarray:
     return np.array([epoch.objective for epoch in solution.epochs])
 
 
-def best_step(problem: Problem, make: Callable[[float | None, int], SolverOptions]) -> float:
+def best_step(
+    problem: Problem,
+    make: Callable[[float | None, int], SolverOptions],
+    seeds: Sequence[int] = SEEDS,
+    tol: float = 0.0,
+) -> float:
     """The paper's rule: least mean final objective, infinite if any run diverges."""
     means = []
     for step in GRID:
-        runs = [run(problem, make(step, seed)) for seed in SEEDS]
+        runs = [run(problem, make(step, seed), tol) for seed in seeds]
         diverged = any(one.halvings for one in runs)
         means.append(np.inf if diverged else np.mean([objectives(one)[-1] for one in runs]))
     return GRID[int(np.argmin(means))]
@@ -108,23 +123,25 @@ def follow(
     make: Callable[[float | None, int], SolverOptions],
     step: float | None,
     minimum: float,
+    seeds: Sequence[int] = SEEDS,
+    tol: float = 0.0,
 ) -> Course:
     """Run all seeds with one step; the own setting is judged by the best point it returns."""
     at_zero = problem.at(np.zeros(problem.shape), problem.weigher()).objective
     curves, began = [], perf_counter()
-    for seed in SEEDS:
-        found = run(problem, make(step, seed))
+    for seed in seeds:
+        found = run(problem, make(step, seed), tol)
         values = objectives(found)
         if step is None:
             values = np.minimum.accumulate(values)
         passes = np.array([epoch.passes for epoch in found.epochs])
         curves.append((passes, (values - minimum) / (at_zero - minimum)))
-    seconds = (perf_counter() - began) / len(SEEDS)
+    seconds = (perf_counter() - began) / len(seeds)
     return Course(label, step, seconds, tuple(curves))
 
 
-def courses(name: str, risk: str, minimum: float) -> list[Course]:
-    problem = read_problem(name, risk)
+def courses(problem: Problem, minimum: float) -> list[Course]:
+    """The three methods in the paper's setting, and lsvrg in lrisk's own."""
     found = []
     for solver in (SolverName.LSVRG, SolverName.SGD, SolverName.SRDA):
         make = paper_options(solver, problem.n_rows)
@@ -174,7 +191,7 @@ def main() -> None:
     rows, panels = [], {}
     for name in SETS[:1] if quick else SETS:
         for risk in risks:
-            found = courses(name, risk, minima[name, risk][0])
+            found = courses(read_problem(name, risk), minima[name, risk][0])
             panels[name, risk] = found
             paper = found[0].final
             rows += [

@@ -72,13 +72,16 @@ def print_table(rows: Sequence[Row]) -> None:
         print("  ".join(padded).rstrip())
 
 
-def record(name: str, rows: Sequence[Row]) -> None:
-    """Print rows, and keep them in results/<name>.json. No host names and no paths go there."""
+def record(name: str, rows: Sequence[Row], command: str = "") -> None:
+    """Print rows, and keep them in results/<name>.json. No host names and no paths go there.
+
+    command: what repeats them, where it is not one of `make bench`.
+    """
     print_table(rows)
     commit = git("describe", "--always", "--dirty", "--exclude=*") or None
     document = {
         "benchmark": name,
-        "command": f"make bench, or python benchmarks/bench_{name}.py",
+        "command": command or f"make bench, or python benchmarks/bench_{name}.py",
         "date": datetime.date.today().isoformat(),
         "commit": commit,
         "machine": {

@@ -18,11 +18,14 @@ PAGES = {
     "fit": ["fit", WINE, "--target", "quality", "--risk", "superquantile:0.9", "--holdout", "0.2"],
     "quantiles": ["quantile-report", WINE, "--target", "quality", "--risk", "superquantile:0.9",
                   "--risk", "extremile:2", "--repeats", "20"],
+    "clusters": ["cluster", "sample_data/clouds.csv", "-k", "2..6", "--id", "id", "--label",
+                 "cloud", "--inlier-labels", "left,middle,right"],
 }  # fmt: skip
 # Name, page, width and height of the window, dark or light.
 PICTURES = (
     ("fit.png", "fit", 1120, 1260, False),
     ("quantiles.png", "quantiles", 1120, 960, False),
+    ("clusters.png", "clusters", 1120, 1260, False),
     ("quantiles-phone.png", "quantiles", 390, 1260, True),
 )
 

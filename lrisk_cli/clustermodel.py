@@ -85,6 +85,11 @@ class ClusterModel:
         means, scales = _scaling(self.encoding)
         return (self.centres - means) / scales
 
+    def in_units(self, X: Array) -> Array:
+        """Encoded rows in units of the file. (n, columns)."""
+        means, scales = _scaling(self.encoding)
+        return means + scales * X
+
     def score(self, batch: Batch) -> Scored:
         """The nearest centre of each row by itself."""
         encoded = self.encoding.encode(batch)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import Browser, find_chromium, open_browser
-from houses import furnish, lrisk
+from houses import furnish, lrisk, write_csv
 from PIL import Image
 
 CHROMIUM = find_chromium()
@@ -23,6 +23,12 @@ COMMANDS = {
     "evaluate": ["evaluate", "kind.json", "houses.csv", "--intervals", "--fail-on", "max>=0"],
     "detect-outliers": ["detect-outliers", "houses.csv", "--target", "price", "--features",
                         "area,color,rooms", "--id", "house", "--fail-on", "outlier_fraction>=0"],
+    "cluster": ["cluster", "houses.csv", "-k", "2..4", "--features", "area,color,rooms,price",
+                "--label", "kind", "-o", "clusters.json"],
+    "pictures": ["evaluate", "pixels.json", "pixels.csv", "--image-shape", "2x3", "--fail-on",
+                 "outlier_fraction>=0"],
+    "compare": ["compare", "houses.csv", "--target", "price", "--features", "area,color,rooms",
+                "--corrupt", "label:0.2", "--holdout", "0.2", "--repeats", "2"],
     "quantile-report": ["quantile-report", "houses.csv", "--target", "price", "--features",
                         "area,color,rooms", "--by", "color", "--repeats", "2", "--risk",
                         "extremile:2", "--risk", "superquantile:0.8"],
@@ -33,6 +39,10 @@ COMMANDS = {
 def pages(tmp_path_factory) -> Path:
     """One page of each command, and one that breaks its own policy."""
     folder = furnish(tmp_path_factory.mktemp("pages"))
+    pixels = np.random.default_rng(0).uniform(0.0, 255.0, (6, 40))
+    write_csv(folder / "pixels.csv", {f"p{k}": pixels[k] for k in range(6)})
+    found = lrisk(folder, "cluster", "pixels.csv", "-k", "2", "-o", "pixels.json")
+    assert found.returncode == 0, found.stderr
     for name, command in COMMANDS.items():
         run = lrisk(folder, *command, "--html", f"{name}.html", timeout=240)
         assert run.returncode in (0, 1), run.stderr

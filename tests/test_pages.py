@@ -23,12 +23,14 @@ from lrisk_cli.reports.html import (
     Figure,
     Notes,
     Page,
+    Pictures,
     Section,
     Table,
     Tiles,
     render,
     write_page,
 )
+from lrisk_cli.reports.pictures import SHADES, draw_picture
 
 EVIL = "<script>alert('x')</script>\"&amp;"
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -105,6 +107,7 @@ def page(text: str = "text", **changes) -> Page:
     blocks = [
         Tiles([(text, text, text)]), *figures, Facts([(text, text)], beside=True), Notes([text]),
         Table(text, [text, text], [[text, text]]), Code(text),
+        Pictures(text, [draw_picture(np.eye(3), 0.0, 1.0, text, text)]),
     ]  # fmt: skip
     settings = {
         "command": "fit", "title": text, "lead": text, "command_line": text,
@@ -152,6 +155,11 @@ def check_policy(root: Element) -> None:
 
 def check_figures(root: Element, ids: list[str]) -> None:
     """Drawings have a title and a text, found by id; colours are names; references resolve."""
+    for drawing in root.all("svg"):
+        for element in (drawing, *drawing.all()):
+            for name in ("fill", "stroke"):
+                color = element.attributes.get(name, "none")
+                assert color == "none", f"a colour that the style sheet cannot change: {color}"
     for figure in root.all("figure"):
         assert any(caption.text.strip() for caption in figure.all("figcaption"))
         (svg,) = [svg for svg in figure.all("svg") if svg.attributes.get("role") == "img"]
@@ -164,9 +172,7 @@ def check_figures(root: Element, ids: list[str]) -> None:
                 for reference in re.findall(
                     r"(?:url\(|^)#([\w.-]+)", value if name != "id" else ""
                 ):
-                    assert reference in ids or name in ("fill", "stroke")
-                if name in ("fill", "stroke"):
-                    assert value == "none", f"a colour that the style sheet cannot change: {value}"
+                    assert reference in ids
 
 
 def test_a_page_of_every_block_keeps_the_rules():
@@ -242,6 +248,35 @@ def test_logarithmic_axes_are_labelled_without_formulas():
     assert "$" not in svg
 
 
+def pixels(svg: Element, shape: tuple[int, int]) -> np.ndarray:
+    """The ink of each pixel of a picture, from its outlines."""
+    assert svg.attributes["viewbox"] == f"0 0 {shape[1]} {shape[0]}"
+    ink = np.zeros(shape)
+    for path in svg.all("path"):
+        outline = path.attributes["d"] or ""
+        runs = re.findall(r"M(\d+) (\d+)h(\d+)v1h-(\d+)z", outline)
+        assert "".join(f"M{x} {y}h{n}v1h-{back}z" for x, y, n, back in runs) == outline
+        for x, y, n, back in runs:
+            assert n == back
+            ink[int(y), int(x) : int(x) + int(n)] += float(path.attributes["fill-opacity"] or 0.0)
+    return ink
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (5, 1), (4, 6)])
+def test_a_picture_has_the_ink_of_its_numbers(shape):
+    rng = np.random.default_rng(0)
+    for values in (rng.uniform(-3.0, 5.0, shape), np.round(rng.uniform(0.0, 1.0, shape))):
+        picture = draw_picture(values, -2.0, 4.0, "title", "word")
+        expected = np.clip((values + 2.0) / 6.0, 0.0, 1.0)
+        ink = pixels(next(read(picture.svg).all("svg")), shape)
+        assert np.max(np.abs(ink - expected)) <= 0.5 / (SHADES - 1) + 0.01
+
+
+def test_a_picture_of_one_number_is_paper():
+    picture = draw_picture(np.full((2, 2), 3.0), 3.0, 3.0, "title", "word")
+    assert list(read(picture.svg).all("path")) == []
+
+
 # The pages of the commands
 
 
@@ -269,11 +304,15 @@ def test_markup_in_the_data_stays_text_on_every_page(evil, target):
     flags = ["--target", target, "--repeats", "1", "--by", "</style>"]
     compared = write(evil, "quantile-report", "evil.csv", *flags)
     ranked = write(evil, "detect-outliers", "evil.csv", "--target", target, "--top", "300")
-    for text in (fitted, judged, compared, ranked):
+    grouped = write(evil, "cluster", "evil.csv", "-k", "3", "--label", "</style>")
+    flags = ["--target", target, "--risk", "mean", "--rival", "none", "--holdout", "0.2"]
+    contest = write(evil, "compare", "evil.csv", *flags)
+    for text in (fitted, judged, compared, ranked, grouped, contest):
         root = check_page(text)
         assert "<script" not in text
         assert text.count("</style>") == 1
-        assert any(target in element.text for element in root.all("h1", "dd", "code"))
+        assert any(EVIL in each.text or target in each.text
+                   for each in root.all("h1", "dd", "th", "code"))  # fmt: skip
 
 
 def test_the_page_of_a_fit_tells_what_was_done_and_how_to_repeat_it(tmp_path):
@@ -310,6 +349,7 @@ def test_a_page_does_not_change_the_model(tmp_path):
         ["evaluate", "price.json", "houses.csv", "--intervals"],
         ["quantile-report", "houses.csv", "--target", "price", *COLUMNS, "--repeats", "2"],
         ["detect-outliers", "houses.csv", *COLUMNS],
+        ["cluster", "houses.csv", "-k", "2..3", *COLUMNS],
     ],
     ids=lambda arguments: arguments[0],
 )

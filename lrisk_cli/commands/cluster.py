@@ -6,6 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.commands import cluster_options, fit_options, options
 from lrisk_cli.commands.clock import Clock
+from lrisk_cli.commands.cluster_pages import (
+    PageOptions,
+    RowViews,
+    check_shape,
+    parse_page,
+    write_cluster_page,
+)
 from lrisk_cli.errors import DataError, ExitCode
 from lrisk_cli.names import (
     DEFAULT_CLUSTER_RISK,
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     from lrisk_cli.clustermodel import ClusterModel
     from lrisk_cli.clusters import ClusterOptions, Placement
     from lrisk_cli.design import Design, DesignOptions, RawDesign
+    from lrisk_cli.reports.cluster_plots import SeenRows
     from lrisk_cli.reports.clusters import Judged
     from lrisk_cli.tables import Table
 
@@ -48,6 +56,8 @@ def cluster(
     inlier_labels: cluster_options.InlierLabels = None,
     output: cluster_options.Output = None,
     assignments: cluster_options.AssignmentsFile = None,
+    html: options.HtmlFile = None,
+    image_shape: cluster_options.ImageShape = None,
     json: options.Json = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -89,6 +99,7 @@ def cluster(
         inliers=cluster_options.parse_inliers(inlier_labels, label),
         output=output,
         assignments=assignments,
+        page=parse_page(html, image_shape),
     )
     done = _run(job, force=force, quiet=quiet, bar=not no_progress)
     _show(job, done, as_json=json)
@@ -108,6 +119,12 @@ class _Job:
     inliers: tuple[str, ...]
     output: str | None
     assignments: str | None
+    page: PageOptions | None
+
+    @property
+    def outputs(self) -> tuple[str | None, ...]:
+        """Clusters, assignments, page; None for those not asked for."""
+        return self.output, self.assignments, self.page.path if self.page else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +146,25 @@ def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
     from lrisk_cli.tables import check_apart, check_output, open_table, write_table
 
     clock = Clock()
-    for path, is_table in ((job.output, False), (job.assignments, True)):
+    for path in job.outputs:
         if path is not None:
-            check_output(path, force=force, table=is_table)
+            check_output(path, force=force, table=path == job.assignments)
     with ProgressDisplay("cluster", quiet=quiet, bar=bar) as report:
         table = open_table(job.data, dtypes=job.dtypes)
-        check_apart([job.output, job.assignments], table.paths)
+        check_apart(job.outputs, table.paths)
         raw = read_design(table, job.columns, report)
         require_numbers(raw)
         clock.lap("read_s")
         design, _ = encode_design(raw, job.columns)
         del raw
+        check_shape(job.page, table.label, design.encoding)
         check_rows(table.label, design.X, job.ks[-1])
         clock.lap("design_s")
         found = find_clusters(design.X, job.ks, job.clustering, report)
         best = pick(found)
         clock.lap("solve_s")
         model, placed = make_model(design, best, found, job.clustering)
+        seen = None if job.page is None else _look(design, placed)
         # The largest array of all: from here on only distances are needed.
         design = replace(design, X=design.X[:0].copy())
         judged = _judge(job, table, design, model, placed)
@@ -154,8 +173,10 @@ def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
             write_table(job.assignments, _assignment_columns(job, design, placed))
         if job.output is not None:
             save_clusters(job.output, model)
+        notes = (*design.notes, *_remarks(best.reseeded))
+        if job.page is not None and seen is not None:
+            write_cluster_page(job.page, model, judged, seen, notes)
         clock.lap("write_s")
-    notes = (*design.notes, *_remarks(best.reseeded))
     return _Done(model, judged, notes, clock.timings())
 
 
@@ -166,6 +187,19 @@ def require_numbers(raw: "RawDesign") -> None:
             f"{raw.label}: no feature holds numbers, and distances need one at least; pass "
             "--dtype COLUMN=number, or choose other --features"
         )
+
+
+def _look(design: "Design", placed: "Placement") -> "SeenRows":
+    """What the page shows of the rows, taken a few at a time."""
+    from lrisk_cli.clusters import CHUNK
+
+    views, outliers = RowViews(design.X.shape[1]), placed.outliers
+    for start in range(0, len(design.X), CHUNK):
+        at = slice(start, start + CHUNK)
+        views.add(
+            design.rows[at], design.X[at], placed.clusters[at], placed.losses[at], outliers[at]
+        )
+    return views.seen(placed.losses)
 
 
 def _judge(

@@ -98,6 +98,15 @@ AssignmentsFile = Annotated[
         "(.csv, .tsv, .parquet).",
     ),
 ]
+ImageShape = Annotated[
+    str | None,
+    typer.Option(
+        "--image-shape",
+        metavar="HEIGHTxWIDTH",
+        help="The features are the pixels of pictures, line by line, such as 28x28: the page shows "
+        "centres and outliers as pictures.",
+    ),
+]
 
 
 def parse_clusters(text: str) -> tuple[int, ...]:

@@ -4,6 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from lrisk_cli.commands.cluster_pages import (
+    PageOptions,
+    RowViews,
+    check_shape,
+    write_evaluation_page,
+)
 from lrisk_cli.errors import DataError, ExitCode
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What `evaluate` is asked about clusters. losses: a file for every row, if any."""
+    """What `evaluate` is asked about clusters. losses, page: files to write, if any."""
 
     risks: Sequence[str]
     fail_on: Sequence[str]
@@ -38,6 +44,12 @@ class Questions:
     id_column: str | None
     label: str | None
     inliers: tuple[str, ...]
+    page: PageOptions | None
+
+    @property
+    def outputs(self) -> tuple[str | None, ...]:
+        """The file of every row, and the page; None for those not asked for."""
+        return self.losses, self.page.path if self.page else None
 
 
 @dataclass(slots=True)
@@ -84,15 +96,24 @@ def load_cluster_scorer(
 
 
 def score_clusters(
-    model: "ClusterModel", table: "Table", asked: Questions, tally: "LabelTally", report: Report
+    model: "ClusterModel",
+    table: "Table",
+    asked: Questions,
+    tally: "LabelTally",
+    views: RowViews,
+    report: Report,
 ) -> "tuple[ScoredRows, RowTally]":
-    """One pass over the table; the tally takes the labels, if they are asked for."""
+    """One pass over the table; the tally takes the labels, the views rows, if asked for."""
     from lrisk_cli.commands.scoring import RowTally, score_table
 
     kept, rows = ScoredRows(), RowTally()
     columns = [*model.encoding.feature_names, *([] if asked.label is None else [asked.label])]
     for scored, ids in score_table(model, table, columns, asked.id_column, rows, report):
         kept.add(scored, ids)
+        if asked.page is not None:
+            views.add(
+                scored.rows, scored.encoded.X, scored.clusters, scored.losses, scored.outliers
+            )
         if asked.label is not None:
             cells: Any = scored.batch.columns[asked.label]
             tally.add(cells[scored.kept], scored.clusters)
@@ -123,14 +144,17 @@ def evaluate_clusters(
 
     model = load_cluster_scorer(path, missing, unseen)
     spectra, gates = _questions(model, asked)
-    if asked.losses is not None:
-        check_output(asked.losses, force=force, table=True)
+    check_shape(asked.page, path, model.encoding)
+    for output in asked.outputs:
+        if output is not None:
+            check_output(output, force=force, table=output == asked.losses)
     with ProgressDisplay("evaluate", quiet=quiet, bar=bar) as report:
         table = open_table(data, expected=model.encoding.dtypes)
-        check_apart([asked.losses], [path, *table.paths])
+        check_apart(asked.outputs, [path, *table.paths])
         place = f"{table.label}, column '{asked.label}'"
         tally = LabelTally(place, len(model.centres), asked.inliers)
-        kept, rows = score_clusters(model, table, asked, tally, report)
+        views = RowViews(model.encoding.n_columns)
+        kept, rows = score_clusters(model, table, asked, tally, views, report)
         losses, clusters = kept.joined("losses"), kept.joined("clusters")
         agreement = None if asked.label is None else tally.agreement(losses)
         judged = judge_rows(model, rows.counts(), clusters, losses, agreement, spectra)
@@ -139,7 +163,10 @@ def evaluate_clusters(
                 kept.named(), clusters, losses, kept.joined("outliers"), model.spectrum
             )
             write_table(asked.losses, columns)
-    verdicts = judge(gates, judged.figures | _row_figures(rows))
+        verdicts = judge(gates, judged.figures | _row_figures(rows))
+        if asked.page is not None:
+            seen = views.seen(losses)
+            write_evaluation_page(asked.page, path, model, judged, seen, verdicts)
     if as_json:
         print_document(cluster_evaluation_document(path, model, judged, verdicts))
     else:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lrisk_cli.comparison import Contest, Judge
+    from lrisk_cli.comparison import Comparison, Contest, Judge
     from lrisk_cli.corruption import Corruption
     from lrisk_cli.features import FeatureOptions
     from lrisk_cli.rivals.registry import Rival
@@ -105,7 +105,9 @@ def compare(
     rank: fit_options.Rank = None,
     feature_map: fit_options.FeatureMapChoice = None,
     seed: fit_options.Seed = 0,
+    html: options.HtmlFile = None,
     json: options.Json = False,
+    force: options.Force = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,
@@ -121,7 +123,7 @@ def compare(
     from lrisk_cli.reports.comparisons import comparison_document, print_comparison
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables import open_table
+    from lrisk_cli.tables import check_apart, check_output, open_table
 
     planted = None if corrupt is None else parse_corruption(corrupt)
     rivals = _parse_rivals(rival)
@@ -137,8 +139,11 @@ def compare(
     )
     mapped = fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map)
     _contest(risk, (), planted, contamination, l2, mapped, seed)  # wrong options before any reading
+    if html is not None:
+        check_output(html, force=force)
     with ProgressDisplay("compare", quiet=quiet, bar=not no_progress) as report:
         table = open_table(data, dtypes=fit_options.parse_dtypes(dtype or ()))
+        check_apart([html], [*table.paths, *([] if test is None else [test])])
         raw = read_design(table, columns, report)
         found, _ = find_task(raw, task)
         taking_part = _usual_rivals(found) if rivals is None else rivals
@@ -147,11 +152,20 @@ def compare(
         n_rows = len(raw.gathered.rows.rows)
         splits, words = _splits(n_rows, cv, holdout, test, repeats, seed)
         comparison = contend(raw, columns, contest, splits, words, judge, report)
+        if html is not None:
+            _write_page(html, comparison)
     if json:
         print_document(comparison_document(comparison))
     else:
         print_comparison(comparison)
     return ExitCode.DONE
+
+
+def _write_page(path: str, comparison: "Comparison") -> None:
+    from lrisk_cli.reports.comparison_page import comparison_page
+    from lrisk_cli.reports.html import write_page
+
+    write_page(path, comparison_page(comparison, options.command_line()))
 
 
 def _contest(

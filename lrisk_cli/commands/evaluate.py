@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lrisk_cli.commands import cluster_options, options
+from lrisk_cli.commands.cluster_pages import parse_page
 from lrisk_cli.commands.cluster_scoring import Questions, evaluate_clusters
 from lrisk_cli.errors import ExitCode, UsageError
 from lrisk_cli.names import EVALUATED_RISKS
@@ -66,6 +67,7 @@ def evaluate(
     missing: options.ScoringMissing = None,
     unseen: options.ScoringUnseen = None,
     html: options.HtmlFile = None,
+    image_shape: cluster_options.ImageShape = None,
     json: options.Json = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -78,8 +80,9 @@ def evaluate(
     the class. Those of clusters are squared distances to the nearest centre.
     """
     inliers = cluster_options.parse_inliers(inlier_labels, label)
-    if _has_clusters(model, label, intervals=intervals):
-        asked = Questions(risk or (), fail_on or (), losses, id_column, label, inliers)
+    if _has_clusters(model, label, image_shape, intervals=intervals):
+        page = parse_page(html, image_shape)
+        asked = Questions(risk or (), fail_on or (), losses, id_column, label, inliers, page)
         return evaluate_clusters(
             model, data, asked, missing, unseen,
             as_json=json, force=force, quiet=quiet, bar=not no_progress,
@@ -115,7 +118,9 @@ def evaluate(
     return ExitCode.GATE_FAILED if any(v.failed for v in verdicts) else ExitCode.DONE
 
 
-def _has_clusters(path: str, label: str | None, *, intervals: bool) -> bool:
+def _has_clusters(
+    path: str, label: str | None, image_shape: str | None, *, intervals: bool
+) -> bool:
     """Whether the model holds clusters; options that are not for its kind are refused."""
     from lrisk_cli.modelfile import model_kind
 
@@ -125,6 +130,8 @@ def _has_clusters(path: str, label: str | None, *, intervals: bool) -> bool:
         return True
     if label is not None:
         raise UsageError(f"--label is compared with clusters, and {path} has none; leave it out")
+    if image_shape is not None:
+        raise UsageError(f"--image-shape is for clusters, and {path} has none; leave it out")
     return False
 
 

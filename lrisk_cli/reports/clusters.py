@@ -46,8 +46,8 @@ def print_clusters(
         [
             ("model", describe_clusters(model)),
             ("rows", describe_rows(judged.counts)),
-            *_course(model),
-            ("outliers", _describe_outliers(model, judged)),
+            *course(model),
+            ("outliers", describe_outliers(model, judged)),
             *(("note", plain(note)) for note in notes),
         ]
     )
@@ -73,7 +73,7 @@ def print_cluster_evaluation(
         [
             ("model", f"{path}: {describe_clusters(model)}"),
             ("rows", describe_rows(judged.counts)),
-            ("outliers", _describe_outliers(model, judged)),
+            ("outliers", describe_outliers(model, judged)),
         ]
     )
     print()
@@ -89,7 +89,7 @@ def print_cluster_model(path: str, model: ClusterModel) -> None:
     """A file of clusters: how they were found, and their centres in units of the file."""
     fit = model.fit
     rows = describe_rows(RowCounts(fit.rows_read, fit.rows_used, fit.drop_reasons))
-    print_pairs([("model", f"{path}: {describe_clusters(model)}"), ("rows", rows), *_course(model)])
+    print_pairs([("model", f"{path}: {describe_clusters(model)}"), ("rows", rows), *course(model)])
     _print_curve(model)
     print()
     sizes = model.sizes.tolist()
@@ -202,7 +202,7 @@ def _labels(agreement: Agreement) -> dict[str, Any]:
     }
 
 
-def _course(model: ClusterModel) -> list[tuple[str, str]]:
+def course(model: ClusterModel) -> list[tuple[str, str]]:
     """How the centres were found."""
     fit = model.fit
     n_starts = len(fit.starts)
@@ -216,7 +216,8 @@ def _course(model: ClusterModel) -> list[tuple[str, str]]:
     ]
 
 
-def _describe_outliers(model: ClusterModel, judged: Judged) -> str:
+def describe_outliers(model: ClusterModel, judged: Judged) -> str:
+    """How many rows lie far from every centre, and how far that is."""
     if model.outlier_distance is None:
         return "none: this risk counts every row"
     total = sum(judged.outliers)

@@ -1,6 +1,5 @@
 """Risks and rivals side by side, for people and as a document."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from lrisk_cli.comparison import Comparison, Standing
@@ -30,7 +29,10 @@ def print_comparison(comparison: Comparison) -> None:
     shown = SHOWN[comparison.task]
     planted = PLANTED if comparison.spoilt else ()
     heads = ["method", *shown, *planted, "seconds"]
-    print_rows([heads, *([each.method, *_cells(each, heads[1:])] for each in comparison.standings)])
+    rows = [
+        [each.method, *(cell(each, name) for name in heads[1:])] for each in comparison.standings
+    ]
+    print_rows([heads, *rows])
     print()
     print("Means over the splits, +- the deviation between them; losses in units of the file.")
     if planted:
@@ -40,11 +42,8 @@ def print_comparison(comparison: Comparison) -> None:
         )
 
 
-def _cells(standing: Standing, names: Sequence[str]) -> list[str]:
-    return [_cell(standing, name) for name in names]
-
-
-def _cell(standing: Standing, name: str) -> str:
+def cell(standing: Standing, name: str) -> str:
+    """Mean and deviation of a figure; nothing where it is not defined."""
     mean, deviation = standing.mean(name), standing.deviation(name)
     if mean is None:
         return ""

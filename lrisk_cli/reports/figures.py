@@ -15,7 +15,7 @@ from lrisk_cli.reports.svg import INK, MUTED, RULE, SERIES, clean_svg
 from lrisk_cli.reports.terminal import plain
 
 Array = NDArray[np.float64]
-Look = Literal["line", "step", "dots", "marks", "bars"]
+Look = Literal["line", "step", "dots", "marks", "spots", "crosses", "bars"]
 
 WIDTH, HEIGHT, ROW_HEIGHT = 5.6, 3.3, 0.28  # inches of 72 units each
 DASHES = ("solid", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
@@ -46,7 +46,8 @@ _STYLE: dict[Any, Any] = {
 class Series:
     """One set of points. color: 0 is the neutral one, others follow the palette of the page.
 
-    look: dots are small and many, marks large and few. low, high: a band around a line. An empty
+    look: dots are small and many, marks large and few, spots are marks that stand out from dots,
+    crosses are small and many. low, high: a band around a line. An empty
     name stays out of the key.
     """
 
@@ -167,6 +168,11 @@ def _add(axes: Any, series: Series) -> None:
         )
     elif series.look == "marks":
         axes.plot(series.x, series.y, "o", color=color, markersize=6.5, markeredgewidth=0.0)
+    elif series.look == "spots":
+        edge = {"markeredgecolor": INK, "markeredgewidth": 1.4}
+        axes.plot(series.x, series.y, "o", color=color, markersize=9.0, zorder=4.0, **edge)
+    elif series.look == "crosses":
+        axes.plot(series.x, series.y, "x", color=color, markersize=4.0, markeredgewidth=1.0)
     elif series.look == "bars":
         width = 0.92 * float(np.min(np.diff(series.x))) if len(series.x) > 1 else 0.8
         axes.bar(series.x, series.y, width=width, color=color, linewidth=0.0)

@@ -1,8 +1,8 @@
 """Results as one page that stands alone: no script, no outside address, light, dark and print.
 
 A page is a title, a sentence that sums it up, and sections of blocks: figures, tables, lists of
-facts, tiles with the main numbers, notes. Whoever builds a page fills these in; every text is
-escaped when the page is written.
+facts, tiles with the main numbers, notes, small pictures. Whoever builds a page fills these in;
+every text is escaped when the page is written.
 """
 
 import hashlib
@@ -78,7 +78,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a colour stands for. look: line, step, dots or bars."""
+    """What a colour stands for. look: that of its series."""
 
     name: str
     color: int
@@ -110,7 +110,25 @@ class Code:
     text: str
 
 
-Block: TypeAlias = Facts | Tiles | Notes | Table | Figure | Code
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing made by `pictures.draw_picture`, with what it shows and a word about it."""
+
+    svg: str
+    title: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Small pictures side by side under a caption."""
+
+    kind: ClassVar[str] = "pictures"
+    caption: str
+    items: Sequence[Picture]
+
+
+Block: TypeAlias = Facts | Tiles | Notes | Table | Figure | Code | Pictures
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +154,18 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A report: the command it came from, its title, what it found, and the rest in sections."""
+    """A report: the command it came from, its title, what it found, and the rest in sections.
+
+    timed: it tells seconds, which differ from run to run. program: whose command it is.
+    """
 
     command: str
     title: str
     lead: str
     sections: Sequence[Section]
     command_line: str
+    timed: bool = False
+    program: str = "lrisk"
 
 
 def dash_of(color: int) -> int:
@@ -156,7 +179,7 @@ def write_page(path: str | os.PathLike[str], page: Page) -> None:
     if len(data) > MAX_BYTES:
         raise UsageError(
             f"{path}: the page would have {len(data) / 1e6:.1f} MB, more than {MAX_BYTES / 1e6:g}; "
-            "report on fewer models"
+            "report on less"
         )
     write_bytes(path, data)
 

@@ -1,0 +1,304 @@
+"""The pages of `cluster` and of `evaluate` for clusters: groups, centres, outliers, the search."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lrisk_cli.agreement import Agreement
+from lrisk_cli.clustermodel import ClusterModel
+from lrisk_cli.gates import Verdict
+from lrisk_cli.reports.cluster_plots import (
+    SeenRows,
+    centre_plot,
+    row_plots,
+    search_plots,
+    share_plot,
+)
+from lrisk_cli.reports.clusters import Judged, course, describe_clusters, describe_outliers
+from lrisk_cli.reports.documents import largest_first
+from lrisk_cli.reports.figures import Plot, draw
+from lrisk_cli.reports.html import (
+    GATES,
+    Block,
+    Facts,
+    Notes,
+    Page,
+    Pictures,
+    Section,
+    Table,
+    Tiles,
+    brief,
+    clip,
+)
+from lrisk_cli.reports.pictures import draw_picture
+from lrisk_cli.reports.terminal import describe_rows, figure, gate_row, number
+
+MAX_COLUMNS = 40
+MAX_CENTRES = 8
+# Pixels of all pictures of one kind: a page stays small.
+MAX_PIXELS = 30_000
+MAX_PICTURES = 24
+
+Shape = tuple[int, int]
+
+
+def cluster_page(
+    model: ClusterModel,
+    judged: Judged,
+    seen: SeenRows,
+    shape: Shape | None,
+    notes: Sequence[str],
+    command_line: str,
+) -> Page:
+    """Clusters just found. shape: height and width, where columns are pixels of a picture."""
+    remarks: list[Block] = [Notes(notes)] if notes else []
+    sections = [
+        Section("At a glance", [_tiles(model, judged), *remarks]),
+        *_row_sections(model, judged, seen, shape),
+        Section("The search", [*_drawn(search_plots(model), "search"), _search(model)]),
+        Section("What was done", [Facts(_facts(model, judged))]),
+    ]
+    k = len(model.centres)
+    title = f"{k} cluster{'s' * (k != 1)} of {judged.counts.used:,} rows by {model.risk}"
+    return Page("cluster", title, _lead(model, judged), sections, command_line)
+
+
+def cluster_evaluation_page(
+    path: str,
+    model: ClusterModel,
+    judged: Judged,
+    seen: SeenRows,
+    shape: Shape | None,
+    verdicts: Sequence[Verdict],
+    command_line: str,
+) -> Page:
+    """Clusters judged on a table."""
+    gates = [
+        Section("Gates", [Table(GATES, ["gate", "verdict", "figure"],
+                                [gate_row(verdict) for verdict in verdicts], texts=3)])
+    ]  # fmt: skip
+    model_facts = [("model", f"{path}: {describe_clusters(model)}"), *_facts(model, judged)[1:]]
+    sections = [
+        Section("At a glance", [_tiles(model, judged)]),
+        *(gates if verdicts else []),
+        *_row_sections(model, judged, seen, shape),
+        Section("What was done", [Facts(model_facts)]),
+    ]
+    lead = _lead(model, judged)
+    if verdicts:
+        n_failed = sum(verdict.failed for verdict in verdicts)
+        lead += f" {n_failed} of {len(verdicts)} gates failed."
+    title = f"{path} on {judged.counts.used:,} rows"
+    return Page("evaluate", title, lead, sections, command_line)
+
+
+def _row_sections(
+    model: ClusterModel, judged: Judged, seen: SeenRows, shape: Shape | None
+) -> list[Section]:
+    """The rows among the clusters, the clusters' sizes and labels, the farthest rows."""
+    share = share_plot(model, judged)
+    agreement = judged.agreement
+    return [
+        Section("Rows", [*_drawn(row_plots(model, judged, seen), "rows"), _risks(judged)]),
+        Section("Clusters", [*_drawn([share] if share else [], "shares"), _sizes(model, judged)]),
+        *([] if agreement is None else [_labels(agreement)]),
+        Section("Centres", _centres(model, shape), lead=_units(model)),
+        Section("The farthest rows", [_farthest(model, seen, shape)]),
+    ]
+
+
+def _drawn(plots: Sequence[Plot], name: str) -> list[Block]:
+    return [draw(plot, f"{name}{k}") for k, plot in enumerate(plots)]
+
+
+def _lead(model: ClusterModel, judged: Judged) -> str:
+    lead = f"Outliers: {describe_outliers(model, judged)}."
+    agreement = judged.agreement
+    if agreement is not None:
+        lead += f" {100.0 * agreement.accuracy:.4g} % of the labelled rows to find are in the "
+        lead += "cluster of their label."
+    return lead
+
+
+def _tiles(model: ClusterModel, judged: Judged) -> Tiles:
+    n_rows, n_outliers, k = sum(judged.sizes), sum(judged.outliers), len(model.centres)
+    border = model.outlier_distance
+    word = "this risk counts every row" if border is None else f"beyond {brief(border)}"
+    figures = judged.figures
+    items = [
+        ("rows", f"{n_rows:,}", f"in {k} cluster{'s' * (k != 1)}"),
+        ("outliers", f"{n_outliers:,}", f"{100.0 * n_outliers / n_rows:.3g} % of the rows, {word}"),
+        (model.risk, brief(figures[model.risk]), "of the squared distances"),
+    ]
+    if model.risk != "mean":
+        items.append(("mean", brief(figures["mean"]), "of the squared distances"))
+    words = {
+        "accuracy": "clusters paired with labels",
+        "average_precision": "of finding the planted outliers",
+    }
+    of_labels = {} if judged.agreement is None else judged.agreement.figures
+    items += [(name, brief(of_labels[name]), word) for name, word in words.items()
+              if of_labels.get(name) is not None]  # fmt: skip
+    return Tiles(items)
+
+
+def _risks(judged: Judged) -> Table:
+    of_labels = {} if judged.agreement is None else judged.agreement.figures
+    names = [name for name in judged.figures if name not in of_labels]
+    rows = [[name, figure(judged.figures[name])] for name in (*names, *of_labels)]
+    return Table(
+        "Risks of the squared distances, then shares", ["figure", "value"], rows, beside=True
+    )
+
+
+def _sizes(model: ClusterModel, judged: Judged) -> Table:
+    agreement = judged.agreement
+    heads = ["cluster", "rows", "share", "outliers", "weight when found"]
+    heads += [] if agreement is None else ["label"]
+    total = sum(judged.sizes)
+    rows = [
+        [
+            str(j),
+            f"{size:,}",
+            f"{100.0 * size / total:.3g} %",
+            f"{judged.outliers[j]:,}",
+            f"{100.0 * model.weights[j] / model.weights.sum():.3g} %",
+            *([] if agreement is None else [agreement.pairing[j] or ""]),
+        ]
+        for j, size in enumerate(judged.sizes)
+    ]
+    return Table("Rows, outliers and weight of each cluster", heads, rows, beside=True)
+
+
+def _labels(agreement: Agreement) -> Section:
+    """Rows of each label in each cluster."""
+    shown = range(agreement.table.shape[1])[:MAX_COLUMNS]
+    rows = [
+        [f"{label}{'' if inlier else '*'}", *(f"{counts[j]:,}" for j in shown)]
+        for label, inlier, counts in zip(
+            agreement.labels, agreement.inliers, agreement.table, strict=True
+        )
+    ]
+    heads = ["label", *(f"cluster {j}" for j in shown)]
+    words = "Clusters are paired with labels one to one, so that most rows agree."
+    if not all(agreement.inliers):
+        words += " * planted outliers: judged by their distance only."
+    if agreement.n_unlabelled:
+        words += f" {agreement.n_unlabelled} rows have no label and are not judged by it."
+    return Section("Labels", [Table("Rows by label and cluster", heads, rows)], lead=words)
+
+
+def _farthest(model: ClusterModel, seen: SeenRows, shape: Shape | None) -> Block:
+    """The rows farthest from every centre, as pictures if they are any, and as numbers."""
+    words = [f"row {row}" for row in seen.far_rows]
+    near = [
+        f"{brief(float(distance))} from {j}"
+        for distance, j in zip(seen.far_distances, seen.far_clusters, strict=True)
+    ]
+    if shape is not None:
+        n_shown = _room(shape)
+        rows = model.in_units(seen.far[:n_shown])
+        caption = "The rows farthest from every centre; distance, and the nearest cluster"
+        return _pictures(rows, shape, words, near, caption)
+    parts = zip(seen.far_rows, seen.far, seen.far_clusters, seen.far_distances, strict=True)
+    return Table(
+        "The rows farthest from every centre, and what share of that comes from which columns",
+        ["row", "columns", "nearest cluster", "distance"],
+        [
+            [str(row), _far_in(model, x, j), str(j), brief(float(distance))]
+            for row, x, j, distance in parts
+        ],
+        texts=2,
+    )
+
+
+def _far_in(model: ClusterModel, x: np.ndarray, j: int) -> str:
+    """The columns with the largest shares of a squared distance, most first."""
+    parts = (x - model.encoded_centres[j]) ** 2
+    total = float(parts.sum())
+    if total == 0.0:
+        return ""
+    names = model.encoding.column_names
+    return ", ".join(
+        f"{clip(names[c])} {100.0 * parts[c] / total:.0f} %" for c in largest_first(parts)[:3]
+    )
+
+
+def _centres(model: ClusterModel, shape: Shape | None) -> list[Block]:
+    """As pictures if they are any, otherwise a figure where they are few, and a table."""
+    k, names = len(model.centres), model.encoding.column_names
+    if shape is not None:
+        titles = [f"cluster {j}" for j in range(k)]
+        words = [f"{n:,} rows" for n in model.sizes]
+        more = f"; the first {_room(shape)} of {k}" if k > _room(shape) else ""
+        caption = f"Each centre as a picture, and its rows when it was found{more}"
+        return [_pictures(model.centres[: _room(shape)], shape, titles, words, caption)]
+    spreads = np.ptp(model.encoded_centres, axis=0)
+    order = largest_first(spreads)
+    if k > MAX_CENTRES:
+        order = order[:MAX_CENTRES]
+        heads = ["cluster", *(clip(names[c]) for c in order)]
+        rows = [[str(j), *(number(x) for x in model.centres[j, order])] for j in range(k)]
+        return [Table("Centres, columns in which they differ most", heads, rows)]
+    plot = centre_plot(model, order)
+    shown = order[:MAX_COLUMNS]
+    heads = ["column", *(f"cluster {j}" for j in range(k)), "spread"]
+    rows = [
+        [names[c], *(number(x) for x in model.centres[:, c]), brief(float(spreads[c]))]
+        for c in shown
+    ]
+    left = len(order) - len(shown)
+    caption = "Centres, columns in which they differ most first"
+    caption += f"; {left} more differ less" if left else ""
+    table = Table(caption, heads, rows, beside=k <= 3)
+    return [*_drawn([plot] if plot else [], "centres"), table]
+
+
+def _pictures(
+    rows: np.ndarray,
+    shape: Shape,
+    titles: Sequence[str],
+    words: Sequence[str],
+    caption: str,
+) -> Pictures:
+    """Rows as pictures on one scale, from the least to the greatest number among them."""
+    low, high = float(rows.min()), float(rows.max())
+    # Pixels that were standardised and are no longer may miss their zero by a rounding.
+    low = 0.0 if abs(low) < 1e-9 * high else low
+    scale = f". Paper is {number(low)}, full ink {number(high)}"
+    items = [
+        draw_picture(row.reshape(shape), low, high, title, word)
+        for row, title, word in zip(rows, titles, words, strict=False)
+    ]
+    return Pictures(caption + scale, items)
+
+
+def _room(shape: Shape) -> int:
+    """How many pictures of a kind a page has room for."""
+    return max(1, min(MAX_PICTURES, MAX_PIXELS // (shape[0] * shape[1])))
+
+
+def _units(model: ClusterModel) -> str:
+    words = "In units of the file; for categories they are shares."
+    if model.fit.objective_scale == "standardised":
+        words += " The spread is that between the centres, in deviations of the column."
+    return words
+
+
+def _search(model: ClusterModel) -> Facts:
+    pairs = [(name or "end", words) for name, words in course(model)]
+    return Facts([*pairs, ("seed", str(model.fit.seed))], beside=len(model.fit.starts) > 1)
+
+
+def _facts(model: ClusterModel, judged: Judged) -> list[tuple[str, str]]:
+    border = model.outlier_distance
+    return [
+        ("model", describe_clusters(model)),
+        ("rows", describe_rows(judged.counts)),
+        ("distances", "squared and summed over the columns"
+         + (", each centred and scaled by its deviation"
+            if model.fit.objective_scale == "standardised" else " as they are")),
+        ("outliers", describe_outliers(model, judged) + ("" if border is None else
+         "; the risk gives such rows less than a hundredth of an even weight")),
+        ("fingerprint of the rows clustered", model.fit.fingerprint),
+    ]  # fmt: skip

@@ -1,0 +1,176 @@
+"""The page of `compare`: who errs least on rows not seen, whose tail is shortest, at what cost."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lrisk_cli.comparison import Comparison, Standing
+from lrisk_cli.names import DEFAULT_RISK, RIVALS, Task
+from lrisk_cli.reports.comparisons import PLANTED, SHOWN, cell
+from lrisk_cli.reports.figures import Plot, Series, draw
+from lrisk_cli.reports.html import (
+    Block,
+    Facts,
+    Figure,
+    Notes,
+    Page,
+    Section,
+    Table,
+    Tiles,
+    brief,
+    clip,
+)
+from lrisk_cli.reports.terminal import describe_rows
+
+# The figure that methods are ordered by, and whether more of it is better.
+MAIN = {Task.REGRESSION: "rmse", Task.CLASSIFICATION: "accuracy"}
+MORE_IS_BETTER = ("accuracy", "r2", *PLANTED)
+# A method that is this many times worse than another leaves no room for differences.
+WIDE = 20.0
+KINDS = {"risk": ("risks", 1), "rival": ("rivals", 2), "oracle": ("oracle", 0)}
+DEVIATIONS = "Bars: the deviation between splits on either side of the mean."
+
+
+def comparison_page(comparison: Comparison, command_line: str) -> Page:
+    """The table of methods, its main columns as figures, what was done."""
+    main = MAIN[comparison.task]
+    notes: list[Block] = [Notes(comparison.notes)] if comparison.notes else []
+    figures = [_figure(comparison, name) for name in (main, DEFAULT_RISK, "max", "seconds")]
+    planted = [_figure(comparison, name) for name in PLANTED] if comparison.spoilt else []
+    sections = [
+        Section("At a glance", [_tiles(comparison), *notes]),
+        Section("Errors, tails and time", figures),
+        *([Section("Finding the planted rows", planted, lead=FINDING)] if planted else []),
+        Section("All methods", [_table(comparison)], lead=_table_words(comparison)),
+        Section("What was done", [Facts(_facts(comparison))]),
+    ]
+    best = _best(comparison, main)
+    n_methods = len(_contenders(comparison))
+    lead = f"{best.method} has the {_word(main)} {main} of {n_methods} methods: "
+    title = f"{n_methods} methods compared, judged on {comparison.judged_on}"
+    if n_methods == 1:
+        lead = f"{best.method} has the {main} "
+        title = f"{best.method} judged on {comparison.judged_on}"
+    lead += f"{_figures(best, main)}."
+    return Page("compare", title, lead, sections, command_line, timed=True)
+
+
+FINDING = (
+    "found: of the planted rows, the share among as many of the largest scores. precision: average "
+    "precision of the scores. Scores are losses, unless a method's paper defines others."
+)
+
+
+def _word(name: str) -> str:
+    return "highest" if name in MORE_IS_BETTER else "lowest"
+
+
+def _best(comparison: Comparison, name: str) -> Standing:
+    """The method with the best mean, the oracle apart; the first of equals."""
+    sign = -1.0 if name in MORE_IS_BETTER else 1.0
+    known = [each for each in _contenders(comparison) if each.mean(name) is not None]
+    return min(known, key=lambda each: sign * (each.mean(name) or 0.0))
+
+
+def _contenders(comparison: Comparison) -> list[Standing]:
+    return [each for each in comparison.standings if each.kind != "oracle"]
+
+
+def _tiles(comparison: Comparison) -> Tiles:
+    names = [MAIN[comparison.task], DEFAULT_RISK, "max"]
+    names += ["precision"] if comparison.spoilt else []
+    items = []
+    for name in names:
+        best = _best(comparison, name)
+        items.append((f"{_word(name)} {name}", brief(best.mean(name)), best.method))
+    splits = f"{comparison.n_splits} split{'s' * (comparison.n_splits != 1)}"
+    return Tiles([*items, ("methods", str(len(_contenders(comparison))), f"on {splits}")])
+
+
+def _figure(comparison: Comparison, name: str) -> Figure:
+    """One figure of all methods, the best at the top, with deviations."""
+    known = [each for each in comparison.standings if each.mean(name) is not None]
+    means = np.array([each.mean(name) for each in known], np.float64)
+    sign = -1.0 if name in MORE_IS_BETTER else 1.0
+    order = np.argsort(sign * means, kind="stable")
+    ranked, means = [known[i] for i in order], means[order]
+    is_log = bool(means.min() > 0.0 and means.max() > WIDE * means.min())
+    best = _best(comparison, name)
+    what = "share found" if name == "found" else name
+    title = f"{best.method} has the {_word(name)} {what}: {brief(best.mean(name))}"
+    if name == "seconds":
+        title = f"{best.method} is fitted the soonest: {brief(best.mean(name))} s"
+    values = ", ".join(
+        f"{each.method} {brief(mean)}" for each, mean in zip(ranked, means, strict=True)
+    )
+    plot = Plot(
+        title=title,
+        alternative=f"{name} of each method, mean over the splits: {values}.",
+        x_label="seconds of a fit" if name == "seconds" else name,
+        y_label="method",
+        series=[*_bars(ranked, name, is_log=is_log), *_marks(ranked, means)],
+        x_log=is_log,
+        rows=[clip(each.method) for each in ranked],
+        note=DEVIATIONS if comparison.n_splits > 1 else "",
+    )
+    return draw(plot, name.replace(":", "-").replace(".", "-"))
+
+
+def _marks(ranked: Sequence[Standing], means: np.ndarray) -> list[Series]:
+    """The means, in a colour for each kind of method."""
+    places = np.arange(len(ranked), dtype=np.float64)
+    series = []
+    for kind, (name, color) in KINDS.items():
+        own = np.array([each.kind == kind for each in ranked])
+        if own.any():
+            series.append(Series(name, means[own], places[own], color, "marks"))
+    return series
+
+
+def _bars(ranked: Sequence[Standing], name: str, *, is_log: bool) -> list[Series]:
+    """One deviation to either side of the mean; not below a tenth of it on a logarithmic axis."""
+    series = []
+    for place, each in enumerate(ranked):
+        mean, deviation = each.mean(name), each.deviation(name)
+        if mean is None or deviation is None:
+            continue
+        low = max(mean - deviation, 0.1 * mean) if is_log else mean - deviation
+        ends, y = np.array([low, mean + deviation]), np.full(2, float(place))
+        # Colour 0 is solid whatever the kind: a pattern would suggest a meaning.
+        series.append(Series("", ends, y, 0))
+    return series
+
+
+def _table(comparison: Comparison) -> Table:
+    names = [*SHOWN[comparison.task], *(PLANTED if comparison.spoilt else ()), "seconds"]
+    rows = [
+        [each.method, *(_figures(each, name) for name in names)] for each in comparison.standings
+    ]
+    return Table("Figures of each method on rows it has not seen", ["method", *names], rows)
+
+
+def _figures(standing: Standing, name: str) -> str:
+    return cell(standing, name).replace("+-", "±")
+
+
+def _table_words(comparison: Comparison) -> str:
+    words = "Losses in units of the file."
+    if comparison.n_splits > 1:
+        words = f"Means over the splits, ± the deviation between them. {words}"
+    return words
+
+
+def _facts(comparison: Comparison) -> list[tuple[str, str]]:
+    contest = comparison.contest
+    first = contest.fits[0]
+    rivals = [rival.name for rival in contest.rivals]
+    return [
+        ("rows", describe_rows(comparison.counts)),
+        ("judged on", comparison.judged_on),
+        *([("corrupted", comparison.spoilt)] if comparison.spoilt else []),
+        ("penalty", "the same for all: mu/2 ||w||² with mu = "
+         + ("1/n" if first.l2 is None else f"{first.l2:g}")),
+        *([("bad rows", f"rivals are told to expect {100.0 * contest.eps:g} %")] if rivals else []),
+        ("seed", str(contest.seed)),
+        *((name, RIVALS[name]) for name in dict.fromkeys(rivals)),
+    ]  # fmt: skip
