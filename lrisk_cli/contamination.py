@@ -18,8 +18,9 @@ Kind = Literal["squared", "logistic"]
 
 # Neighbouring scales of the mixture differ by this factor, from an eighth of the median size on.
 STEP, BELOW_MEDIAN = 1.3, 8.0
-# Sorted sizes are brought to so many means before the mixture is fitted, in so many rounds.
-POINTS, ROUNDS = 128, 100
+# Sorted sizes are brought to so many means, the largest few left alone, before the mixture is
+# fitted in so many rounds.
+POINTS, LARGEST, ROUNDS = 128, 32, 100
 # Outliers are a group of scales whose mean is this many times that of the inliers, and this many
 # deviations (of the logarithms, within the groups) away.
 FACTOR, DEVIATIONS = 3.0, 3.0
@@ -109,7 +110,7 @@ def fit_scales(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
     n, largest = len(ascending), float(ascending[-1])
     if largest == 0.0:
         return ScaleMixture(np.ones(1), np.ones(1), 1)
-    edges = np.linspace(0, n, min(n, POINTS) + 1).astype(np.intp)
+    edges = _chunk_edges(n)
     counts = np.diff(edges)
     points = np.sqrt(np.add.reduceat(ascending**2, edges[:-1]) / counts)
     low = max(float(ascending[n // 2]) / BELOW_MEDIAN, largest * 1e-12)
@@ -173,6 +174,14 @@ def swapped(losses: Array, share: float, n_classes: int) -> Array:
     other = share / (n_classes - 1) * (1.0 - seen)
     found: Array = other / np.maximum(other + (1.0 - share) * seen, TINY)
     return found
+
+
+def _chunk_edges(n: int) -> NDArray[np.intp]:
+    """Where chunks of n sorted values begin, and n."""
+    if n <= POINTS + LARGEST:
+        return np.arange(n + 1)
+    edges = np.linspace(0, n - LARGEST, POINTS + 1).astype(np.intp)
+    return np.concatenate([edges, np.arange(n - LARGEST + 1, n + 1)])
 
 
 def _density(sizes: Array, scales: Array, shares: Array, part: slice) -> Array:

@@ -40,8 +40,8 @@ def test_outliers_lose_their_weight_and_others_keep_it(kind: str, share: float) 
 def test_clean_rows_all_belong_together() -> None:
     X, y, _ = law()
     found = find_majority(X, y, NUMBERS, constant=True)
-    assert found.weights.min() > 0.5
-    assert found.fraction < 0.01
+    assert np.mean(found.weights < 0.5) < 0.01
+    assert found.fraction < 0.02
 
 
 def test_a_remote_row_counts_where_the_others_predict_it() -> None:
