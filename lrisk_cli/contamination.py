@@ -49,11 +49,13 @@ class ScaleMixture:
     """Sizes |e| with e normal of a random scale. scales, shares: (k,), scales ascending.
 
     n_inlier: how many of the scales are those of inliers; all of them for a clean table.
+    likelihood: mean logarithm of the density of what it was fitted to, up to a constant.
     """
 
     scales: Array
     shares: Array
     n_inlier: int
+    likelihood: float
 
     @property
     def fraction(self) -> float:
@@ -109,15 +111,16 @@ def fit_scales(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
     ascending = np.sort(sizes)
     n, largest = len(ascending), float(ascending[-1])
     if largest == 0.0:
-        return ScaleMixture(np.ones(1), np.ones(1), 1)
+        return ScaleMixture(np.ones(1), np.ones(1), 1, np.inf)
     edges = _chunk_edges(n)
     counts = np.diff(edges)
     points = np.sqrt(np.add.reduceat(ascending**2, edges[:-1]) / counts)
     low = max(float(ascending[n // 2]) / BELOW_MEDIAN, largest * 1e-12)
     n_scales = int(np.ceil(np.log(largest / low) / np.log(STEP))) + 2
     scales: Array = low * np.power(STEP, np.arange(n_scales, dtype=np.float64))
-    shares = _likeliest_shares(points, counts / n, scales)
-    return ScaleMixture(scales, shares, _find_gap(np.log(scales), shares, factor))
+    shares, likelihood = _likeliest_shares(points, counts / n, scales)
+    n_inlier = _find_gap(np.log(scales), shares, factor)
+    return ScaleMixture(scales, shares, n_inlier, likelihood)
 
 
 def find_border(
@@ -192,15 +195,19 @@ def _density(sizes: Array, scales: Array, shares: Array, part: slice) -> Array:
     return found
 
 
-def _likeliest_shares(points: Array, counts: Array, scales: Array) -> Array:
-    """Expectation maximisation of the shares: p <- p * mean of density / mixture."""
+def _likeliest_shares(points: Array, counts: Array, scales: Array) -> tuple[Array, float]:
+    """Expectation maximisation of the shares: p <- p * mean of density / mixture.
+
+    Gives the mean logarithm of the mixture's density too, up to a constant.
+    """
     exponents = -0.5 * (points[:, None] / scales) ** 2 - np.log(scales)
-    densities = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+    largest = exponents.max(axis=1, keepdims=True)
+    densities = np.exp(exponents - largest)
     shares = np.full(len(scales), 1.0 / len(scales))
     for _ in range(ROUNDS):
         shares *= densities.T @ (counts / (densities @ shares))
-    found: Array = shares / shares.sum()
-    return found
+    shares /= shares.sum()
+    return shares, float(counts @ (np.log(densities @ shares) + largest[:, 0]))
 
 
 def _find_gap(logs: Array, shares: Array, factor: float) -> int:

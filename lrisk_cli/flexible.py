@@ -17,8 +17,11 @@ Flags = NDArray[np.bool_]
 MAD_TO_DEVIATION = 1.4826
 # Squares are added while there are so many rows for each column.
 ROWS_PER_COLUMN = 4
-# Rows are remote when they are a group so many times as far out as the others.
+# Rows are remote when they are a group so many times as far out as the others, or when one of their
+# cells is: it belongs to a group so many times as far from the median as the other cells, and no
+# larger than a share of them, or is so many times as far as any cell of the sample.
 REMOTE = 20.0
+CELL_REMOTE, CELL_SHARE, CELL_BEYOND = 6.0, 0.05, 3.0
 CHUNK = 4096
 
 
@@ -26,7 +29,8 @@ CHUNK = 4096
 class Flexible:
     """What was learned of the columns. used: those that vary; squared: those that get a square.
 
-    centres, scales: of the columns; means, deviations: of u and u^2, among the rows in the middle.
+    centres, scales: of the columns; means, deviations: of u and u^2, among the rows in the middle;
+    cells: how many scales from the centre a cell is remote.
     """
 
     used: Places
@@ -35,6 +39,7 @@ class Flexible:
     scales: Array
     means: Array
     deviations: Array
+    cells: Array
 
     def fill(self, columns: Array) -> Array:
         """B, its constant first. (n, m)."""
@@ -62,12 +67,14 @@ class Flexible:
         return found
 
     def remote(self, columns: Array) -> Flags:
-        """Rows that are a group far out from all others, on the scale of the columns. (n,)."""
-        reach = np.empty(len(columns))
+        """Rows far out from all others, as a group or by one of their cells. (n,)."""
+        reach, by_cell = np.empty(len(columns)), np.empty(len(columns), dtype=np.bool_)
         for start in range(0, len(columns), CHUNK):
             rows = slice(start, start + CHUNK)
-            reach[rows] = _root_mean_square(self._scaled(columns[rows]))
-        return np.asarray(fit_scales(reach, REMOTE).inlier(reach) < 0.5)
+            scaled = self._scaled(columns[rows])
+            reach[rows] = _root_mean_square(scaled)
+            by_cell[rows] = (np.abs(scaled) > self.cells).any(axis=1)
+        return by_cell | (fit_scales(reach, REMOTE).inlier(reach) < 0.5)
 
     def _scaled(self, columns: Array) -> Array:
         """(x - centre) / scale of the columns that vary, in memory of its own."""
@@ -80,10 +87,13 @@ class Flexible:
 def learn_columns(columns: Array, *, squares: bool = True) -> Flexible:
     """Medians and MADs (deviations where those are zero) of the columns, and what follows."""
     centres = np.median(columns, axis=0)
-    scales = MAD_TO_DEVIATION * np.median(np.abs(columns - centres), axis=0)
-    scales = np.where(scales > 0.0, scales, columns.std(axis=0))
+    mads = MAD_TO_DEVIATION * np.median(np.abs(columns - centres), axis=0)
+    scales = np.where(mads > 0.0, mads, columns.std(axis=0))
     used = np.flatnonzero(scales > 0.0)
-    u = _asinh((columns[:, used] - centres[used]) / scales[used])
+    scaled = (columns[:, used] - centres[used]) / scales[used]
+    # Where most cells are equal, as in columns of categories, no other cell is remote.
+    cells = np.where(mads[used] > 0.0, [_remote_beyond(np.abs(z)) for z in scaled.T], np.inf)
+    u = _asinh(scaled)
     squared = np.flatnonzero([_has_three_values(column) for column in u.T])
     if not squares or ROWS_PER_COLUMN * (1 + len(used) + len(squared)) > len(columns):
         squared = squared[:0]
@@ -91,7 +101,8 @@ def learn_columns(columns: Array, *, squares: bool = True) -> Flexible:
     plain = np.concatenate([u, u[:, squared] ** 2], axis=1)[middle]
     deviations = plain.std(axis=0)
     deviations[deviations == 0.0] = 1.0
-    return Flexible(used, squared, centres[used], scales[used], plain.mean(axis=0), deviations)
+    means = plain.mean(axis=0)
+    return Flexible(used, squared, centres[used], scales[used], means, deviations, cells)
 
 
 def flag_smallest(values: Array, n_kept: int) -> Flags:
@@ -99,6 +110,14 @@ def flag_smallest(values: Array, n_kept: int) -> Flags:
     flags = np.zeros(len(values), dtype=np.bool_)
     flags[np.argsort(values, kind="stable")[:n_kept]] = True
     return flags
+
+
+def _remote_beyond(sizes: Array) -> float:
+    """The size from which on a cell of this column is remote. sizes: (n,) of all its cells."""
+    mixture = fit_scales(sizes, CELL_REMOTE)
+    if 0.0 < mixture.fraction <= CELL_SHARE:
+        return mixture.threshold(len(sizes))
+    return CELL_BEYOND * float(sizes.max())
 
 
 def _has_three_values(column: Array) -> bool:

@@ -187,7 +187,8 @@ def _contest(
             f"--contamination must be a share between 0 and 0.5; got {contamination:g}"
         )
     eps = contamination or (USUAL_EPS if planted is None else planted.fraction)
-    texts = risks or ("mean", "superquantile:0.5", "superquantile:0.9", "extremile:2")
+    usual = ("mean", "superquantile:0.5", "superquantile:0.9", "extremile:2")
+    texts = risks or (*usual, f"subquantile:{1.0 - eps:g}")
     how = SolverOptions(seed=seed)
     fits = tuple(
         FitOptions(each, l2=l2, solver=how, features=features)
