@@ -145,7 +145,7 @@ def describe_border(found: Found) -> str:
     rows = "none" if n == 0 else f"{n} row{'s' * (n != 1)} ({share:.3g} %)"
     asked = found.contamination
     how = (
-        "estimated from the losses"
+        "estimated from the rows"
         if asked is None
         else f"as many as --contamination {asked:g} says"
     )
