@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lrisk_cli.cells import Texts
+    from lrisk_cli.commands.worst_rows import WorstRows
     from lrisk_cli.design import Design, RowCounts
     from lrisk_cli.encoding import EncodedBatch, Encoding
     from lrisk_cli.fitting import ScoredRows
@@ -169,9 +170,18 @@ class ScoredTable:
 
 
 def score_all(
-    model: "Model", table: "Table", id_column: str | None, *, keep: bool, report: Report
+    model: "Model",
+    table: "Table",
+    id_column: str | None,
+    *,
+    keep: bool,
+    report: Report,
+    worst: "WorstRows | None" = None,
 ) -> ScoredTable:
-    """One pass over the table; only the losses stay in memory, unless the rows are kept."""
+    """One pass over the table; only the losses stay in memory, unless the rows are kept.
+
+    worst: takes the rows with the largest losses, if anybody asks for them.
+    """
     from lrisk_cli.metrics import Tally
     from lrisk_cli.thinning import RowSample
 
@@ -184,6 +194,8 @@ def score_all(
         result.sample.add(scored.rows, scored.predictions, scored.targets)
         if result.kept is not None:
             result.kept.add(scored, ids)
+        if worst is not None:
+            worst.add(scored.rows, scored.losses, ids, scored.targets, scored.predictions)
     if result.rows.used == 0:
         raise DataError(
             f"{table.label}: no row is left to judge; all {result.rows.read} were dropped"
