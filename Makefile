@@ -8,7 +8,7 @@ BUILT = .venv/built
 KERNELS = $(wildcard lrisk_cli/*.pyx lrisk_cli/*.pxi)
 WINE = sample_data/wine_quality_red.csv
 
-.PHONY: help build demo test check format bench images clean
+.PHONY: help build demo test check format bench torture images clean
 
 help:
 	@echo 'make demo    build, fit the shipped wine sample for its tail and for its mean, compare'
@@ -17,6 +17,7 @@ help:
 	@echo 'make build   make .venv, compile the kernels, install lrisk and its tools there'
 	@echo 'make format  rewrite the Python files in the house format'
 	@echo 'make bench   run every benchmark; results go to benchmarks/results/'
+	@echo 'make torture kill commands 500 times at random moments; no file may be torn or lost'
 	@echo 'make images  redo the pictures of docs/images (needs Chromium)'
 	@echo 'make clean   remove what make made, .venv included'
 	@echo
@@ -66,6 +67,9 @@ bench: $(BUILT)
 		$(BIN)/python "$$script" || failed="$$failed $$script"; \
 	done; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+
+torture: $(BUILT)
+	$(BIN)/python tests/torture.py --kills 500
 
 images: $(BUILT)
 	$(BIN)/python docs/make_images.py

@@ -50,6 +50,7 @@ def cluster(
     assignments: cluster_options.AssignmentsFile = None,
     json: options.Json = False,
     force: options.Force = False,
+    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,

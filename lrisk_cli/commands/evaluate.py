@@ -73,6 +73,7 @@ def evaluate(
     github: gate_options.Github = False,
     json: options.Json = False,
     force: options.Force = False,
+    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,
