@@ -15,17 +15,13 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-
-import lrisk_cli
-from lrisk_cli.cli import run
+from forks import load_everything, start
 
 N_ROWS = 4000
 FIT = ["fit", "t.csv", "--target", "y", "--quiet", "--force", "--max-passes", "20"]
@@ -62,30 +58,10 @@ def write_table(folder: Path) -> None:
     pyarrow.csv.write_csv(pa.table({**columns, "y": y, **ids}), folder / "t.csv")
 
 
-def load_everything() -> None:
-    """All modules of the package and what they load when they work, once for all forks."""
-    names = [module.name for module in walk_packages(lrisk_cli.__path__, "lrisk_cli.")]
-    for name in (*names, "scipy.optimize", "pyarrow.parquet"):
-        if name not in ("lrisk_cli.__main__", "lrisk_cli._core_avx2"):
-            import_module(name)
-
-
-def start(folder: Path, arguments: list[str]) -> int:
-    """A fork that runs the command with its streams shut."""
-    child = os.fork()
-    if child == 0:
-        os.chdir(folder)
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(nowhere, stream)
-        os._exit(run(arguments))
-    return child
-
-
 def finish(folder: Path, arguments: list[str]) -> float:
     """Run to the end; the seconds it took."""
     began = time.monotonic()
-    _, status = os.waitpid(start(folder, arguments), 0)
+    _, status = os.waitpid(start(folder, arguments, None), 0)
     if status:
         raise SystemExit(f"torture: lrisk {' '.join(arguments)} ended with {status:#x}")
     return time.monotonic() - began
@@ -107,7 +83,7 @@ def read(path: Path) -> object:
 def kill(folder: Path, work: Work, seconds: float, moment: random.Random, *, aim: bool) -> bool:
     """Start the command and kill it; whether it was still alive. aim: while it writes."""
     names = set(os.listdir(folder))
-    child, began = start(folder, work.after), time.monotonic()
+    child, began = start(folder, work.after, None), time.monotonic()
     wait = moment.uniform(0.0, 0.004 if aim else seconds)
     while aim and time.monotonic() - began < 3.0 * seconds:
         if set(os.listdir(folder)) - names:
