@@ -72,8 +72,13 @@ bench: $(BUILT)
 torture: $(BUILT)
 	$(BIN)/python tests/torture.py --kills 500
 
+# Hypothesis, then five minutes guided by coverage where atheris can be installed.
 fuzz: $(BUILT)
 	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile long -k any tests/test_fuzz.py tests/test_model_files.py
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check atheris || \
+		echo 'atheris cannot be installed here; hypothesis alone has fuzzed'
+	@if $(BIN)/python -c 'import atheris' 2>/dev/null; then \
+		$(BIN)/python tests/fuzz_atheris.py -max_total_time=300; fi
 
 images: $(BUILT)
 	$(BIN)/python docs/make_images.py
