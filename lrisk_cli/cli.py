@@ -98,9 +98,11 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; every way it can end becomes an exit code."""
-    signal.signal(signal.SIGTERM, _terminate)
     code: int | None = None
     try:
+        signal.signal(signal.SIGTERM, _terminate)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         command = typer.main.get_command(app)
         if not arguments:
             return _print_help(command)

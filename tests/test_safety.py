@@ -191,6 +191,44 @@ def test_a_signal_while_a_file_is_written_leaves_the_old_one(
     assert temporary_files(folder) == []
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_at_any_moment_ends_the_program_without_a_traceback(tmp_path, number, code):
+    """Death by the signal itself, while the program loads, is the same code to a shell."""
+    folder = furnish(tmp_path)
+    before = snapshot(folder)
+    # Only the interpreter's own start is left out, which answers an interruption in its own way.
+    ready = "import sys; sys.argv = ['lrisk', *sys.argv[1:]]; print(flush=True)\n"
+    program = [sys.executable, "-c", f"{ready}from lrisk_cli.__main__ import main; main()"]
+    arguments = ["fit", "houses.csv", "--target", "price", "--exclude", "house", "-o", "out.json"]
+    for k in range(8):
+        with subprocess.Popen(
+            [*program, *arguments, "--tol", "0", "--max-passes", "1e12", "--solver", "sgd"],
+            cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            process.stdout.readline()
+            time.sleep(0.02 + 0.1 * k)
+            process.send_signal(number)
+            sent = time.monotonic()
+            assert process.wait(20) in (code, -number)
+            assert time.monotonic() - sent < 2.0
+            assert b"Traceback" not in process.stderr.read()
+    assert snapshot(folder) == before
+
+
+def test_interruptions_that_the_caller_ignores_stay_ignored():
+    check = (
+        "import signal; from lrisk_cli import cli; cli.main = lambda: cli.run(['--version']);"
+        "from lrisk_cli.__main__ import main; main();"
+        "print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+    )
+    for handler in (signal.SIG_IGN, signal.SIG_DFL):
+        run = subprocess.run(
+            [sys.executable, "-c", check], capture_output=True, text=True, cwd=ROOT,
+            preexec_fn=lambda handler=handler: signal.signal(signal.SIGINT, handler),
+        )  # fmt: skip
+        assert run.stdout.splitlines()[-1] == str(handler is signal.SIG_IGN), run.stderr
+
+
 # Hostile data and code that could obey it
 
 
