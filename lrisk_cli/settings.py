@@ -22,8 +22,10 @@ from lrisk_cli.errors import UsageError
 
 FILE = "lrisk.toml"
 PREFIX = "LRISK_"
-# Read elsewhere: which file this is about, and which build of the kernels is to run.
-OTHER_VARIABLES = frozenset({"LRISK_CONFIG", "LRISK_PORTABLE"})
+# Names the file.
+FILE_VARIABLE = "LRISK_CONFIG"
+# Read elsewhere: which build of the kernels is to run.
+OTHER_VARIABLES = frozenset({"LRISK_PORTABLE"})
 # Read before any setting is known.
 ONLY_FLAGS = frozenset({"config", "verbose", "help"})
 _MOST_BYTES = 1_000_000
@@ -63,6 +65,16 @@ class ConfigFile:
 
 
 Settings = Mapping[str, Setting]
+
+
+def is_ours(variable: str) -> bool:
+    """Whether a variable is for options."""
+    return variable.startswith(PREFIX) and variable not in OTHER_VARIABLES
+
+
+def is_anything_set() -> bool:
+    """Whether there is a file, or a variable, that could say something."""
+    return os.path.lexists(FILE) or any(map(is_ours, os.environ))
 
 
 def settings_of(function: Callable[..., Any]) -> dict[str, Setting]:
@@ -116,7 +128,7 @@ def _kind_of(type_: Any) -> tuple[type, bool]:
 
 def read_config(named: str | None) -> ConfigFile | None:
     """The file that was named, or ./lrisk.toml, or None where there is none."""
-    path = named or os.environ.get("LRISK_CONFIG") or FILE
+    path = named or os.environ.get(FILE_VARIABLE) or FILE
     if path == FILE and not named and not os.path.lexists(FILE):
         return None
     import tomllib  # only where there is something to read
@@ -170,7 +182,7 @@ def check_names(
     variables = {_variable(key) for key in anywhere}
     variables |= {_variable(key, name) for name, settings in known.items() for key in settings}
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in OTHER_VARIABLES:
+        if is_ours(name) and name != FILE_VARIABLE:
             _refuse_unknown("the environment", "variable", name, variables)
 
 

@@ -5,14 +5,20 @@ import os
 from collections.abc import Callable, Iterable
 from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from lrisk_cli.errors import UsageError
-
-if TYPE_CHECKING:
-    from lrisk_cli.settings import ConfigFile, Setting
+from lrisk_cli.settings import (
+    ConfigFile,
+    Setting,
+    check_names,
+    hold,
+    is_anything_set,
+    read_config,
+    settings_of,
+)
 
 # Where a context keeps the file that was read.
 META = "lrisk.config"
@@ -62,10 +68,8 @@ def configured(name: str, function: Callable[..., Any], others: Iterable[str]) -
 
 def _fill_in(context: typer.Context, named: str | None, name: str, others: Iterable[str]) -> None:
     """Let the parser take for defaults what the file and the environment say."""
-    if not (named or _is_anything_set()):
+    if not (named or is_anything_set()):
         return
-    from lrisk_cli.settings import check_names, hold, read_config
-
     config = read_config(named)
     known = known_settings(others)
     check_names(config, os.environ, known)
@@ -74,19 +78,12 @@ def _fill_in(context: typer.Context, named: str | None, name: str, others: Itera
     context.meta[META] = config
 
 
-def _is_anything_set() -> bool:
-    """Whether there is a file, or a variable, that could say something."""
-    return os.path.lexists("lrisk.toml") or any(key.startswith("LRISK_") for key in os.environ)
-
-
-def known_settings(commands: Iterable[str]) -> "dict[str, dict[str, Setting]]":
+def known_settings(commands: Iterable[str]) -> dict[str, dict[str, Setting]]:
     """The options of all commands, by their names."""
-    from lrisk_cli.settings import settings_of
-
     return {name: settings_of(command_function(name)) for name in commands}
 
 
-def config_of(context: typer.Context) -> "ConfigFile | None":
+def config_of(context: typer.Context) -> ConfigFile | None:
     """The file that was read for this command, if any."""
     found: ConfigFile | None = context.meta.get(META)
     return found
