@@ -141,6 +141,11 @@ def score_table(
     report: Report,
 ) -> "Iterator[tuple[Rows, pa.Array | None]]":
     """Each batch scored, with the ids of its rows; the tally grows along."""
+    goal = model.encoding.goal
+    if id_column in (*columns, *([] if goal is None else [goal.name])):
+        raise UsageError(
+            f"--id: '{id_column}' is read for the model already; choose another column"
+        )
     strays_are_missing = model.encoding.missing is not Missing.ERROR
     as_is = () if id_column is None else (id_column,)
     for batch in table.batches(columns, strays_are_missing=strays_are_missing, as_is=as_is):
