@@ -23,7 +23,9 @@ from lrisk_cli.settings import Setting, check_names, hold, read_config
 
 ROOT = Path(__file__).parents[1]
 KNOWN = known_settings(COMMANDS)
-ANY = settings(deadline=None, suppress_health_check=list(HealthCheck))
+# The same examples in every run of all tests; others in every long run.
+IS_LONG = settings.default.max_examples > 100
+ANY = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=not IS_LONG)
 # Each takes a tenth of a second.
 SLOW = settings(ANY, max_examples=ANY.max_examples // 3)
 
