@@ -8,7 +8,7 @@ BUILT = .venv/built
 KERNELS = $(wildcard lrisk_cli/*.pyx lrisk_cli/*.pxi)
 WINE = sample_data/wine_quality_red.csv
 
-.PHONY: help build demo test check format bench paper images clean
+.PHONY: help build demo test check format bench paper torture fuzz images clean
 
 help:
 	@echo 'make demo    build, fit the shipped wine sample for its tail and for its mean, compare'
@@ -18,6 +18,8 @@ help:
 	@echo 'make format  rewrite the Python files in the house format'
 	@echo 'make bench   run every benchmark; results go to benchmarks/results/'
 	@echo 'make paper   measure the figures of the spectral-risk paper again, into benchmarks/paper/'
+	@echo 'make torture kill commands 500 times at random moments; no file may be torn or lost'
+	@echo 'make fuzz    thousands of random command lines, settings and model files'
 	@echo 'make images  redo the pictures of docs/images (needs Chromium)'
 	@echo 'make clean   remove what make made, .venv included'
 	@echo
@@ -70,6 +72,17 @@ bench: $(BUILT)
 
 paper: $(BUILT)
 	$(BIN)/python benchmarks/paper.py
+
+torture: $(BUILT)
+	$(BIN)/python tests/torture.py --kills 500
+
+# Hypothesis, then five minutes guided by coverage where atheris can be installed.
+fuzz: $(BUILT)
+	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile long -k any tests/test_fuzz.py tests/test_model_files.py
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check atheris || \
+		echo 'atheris cannot be installed here; hypothesis alone has fuzzed'
+	@if $(BIN)/python -c 'import atheris' 2>/dev/null; then \
+		$(BIN)/python tests/fuzz_atheris.py -max_total_time=300; fi
 
 images: $(BUILT)
 	$(BIN)/python docs/make_images.py

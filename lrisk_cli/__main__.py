@@ -1,5 +1,19 @@
-"""`python -m lrisk_cli` is `lrisk`."""
+"""`lrisk`, and `python -m lrisk_cli`."""
 
-from lrisk_cli.cli import main
+import signal
 
-main()
+
+def main() -> None:
+    """Load the command line and run it; an interruption while it loads ends the program silently.
+
+    Where the caller has interruptions ignored, they stay ignored.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from lrisk_cli import cli
+
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

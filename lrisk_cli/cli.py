@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from types import FrameType
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from lrisk_cli import __version__
+from lrisk_cli.commands.configuring import command_function, configured
 from lrisk_cli.errors import ExitCode, LriskError
 
 # First lines of the commands' help, here so that `lrisk --help` need not load the commands.
@@ -27,6 +27,7 @@ COMMANDS = {
     "predict": "Score the rows of a table; no target needed.",
     "show": "Print a model for people.",
     "schema": "Print the JSON Schema of model files.",
+    "config": "Print the options that hold, and where they come from.",
 }
 _TYPER = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -49,10 +50,9 @@ class CommandLoader(TyperGroup):
         """The command, from the function of its name in commands/; dashes become underscores."""
         if cmd_name not in COMMANDS:
             return None
-        name = cmd_name.replace("-", "_")
-        module = import_module(f"lrisk_cli.commands.{name}")
+        function = configured(cmd_name, command_function(cmd_name), COMMANDS)
         single = typer.Typer(**_TYPER)  # type: ignore[arg-type]
-        single.command(cmd_name, context_settings=_CONTEXT)(getattr(module, name))
+        single.command(cmd_name, context_settings=_CONTEXT)(function)
         return typer.main.get_command(single)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -98,9 +98,11 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; every way it can end becomes an exit code."""
-    signal.signal(signal.SIGTERM, _terminate)
     code: int | None = None
     try:
+        signal.signal(signal.SIGTERM, _terminate)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         command = typer.main.get_command(app)
         if not arguments:
             return _print_help(command)

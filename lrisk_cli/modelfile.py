@@ -1,5 +1,6 @@
 """The JSON of model files: its types, its schema, and the reading and writing of it."""
 
+import os
 from collections.abc import Iterator
 from inspect import cleandoc
 from math import isfinite
@@ -10,7 +11,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from lrisk_cli import __version__
-from lrisk_cli.errors import ModelError
+from lrisk_cli.errors import ModelError, UsageError
+from lrisk_cli.modeltext import MOST_BYTES, check_bulk, check_keys
 from lrisk_cli.names import Missing, Unseen
 
 FORMAT: Literal["lrisk-model"] = "lrisk-model"
@@ -271,7 +273,13 @@ def encode_file(file: ModelFile | ClustersFile) -> bytes:
     """Indented JSON; every float reads back as the same float."""
     if not all(isfinite(x) for x in _floats(msgspec.to_builtins(file))):
         raise ValueError("a model with numbers that are not finite cannot be kept")
-    return msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n"
+    text = msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n"
+    if len(text) > MOST_BYTES:
+        raise UsageError(
+            f"the model takes {len(text):,} bytes, more than the {MOST_BYTES:,} that lrisk reads "
+            "back; lower --rank, or leave columns out"
+        )
+    return text
 
 
 def _floats(part: Any) -> Iterator[float]:
@@ -284,9 +292,17 @@ def _floats(part: Any) -> Iterator[float]:
 
 
 def read_file(path: str | Path) -> bytes:
-    """The bytes of a model file; ModelError when it cannot be read."""
+    """The bytes of a model file; ModelError when it cannot be read, or is far too long."""
     try:
-        return Path(path).read_bytes()
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            # A device has no size.
+            text = b"" if size > MOST_BYTES else file.read(MOST_BYTES + 1)
+        if max(size, len(text)) > MOST_BYTES:
+            raise ModelError(
+                f"{path}: not a model file; no model has more than {MOST_BYTES:,} bytes"
+            )
+        return text
     except FileNotFoundError:
         raise ModelError(f"{path}: no such model file; check the path") from None
     except OSError as error:
@@ -294,12 +310,8 @@ def read_file(path: str | Path) -> bytes:
 
 
 def model_kind(path: str | Path) -> str:
-    """What a model file says it holds, "linear" or "clusters"; nothing where it is no model."""
-    try:
-        return _header(read_file(path), str(path)).kind
-    except ModelError:
-        # Loading it will tell.
-        return ""
+    """What a model file says it holds, "linear" or "clusters"; ModelError where it is none."""
+    return _header(read_file(path), str(path)).kind
 
 
 def decode_file(data: bytes, label: str) -> ModelFile | ClustersFile:
@@ -311,16 +323,21 @@ def decode_file(data: bytes, label: str) -> ModelFile | ClustersFile:
     try:
         if kind not in _FILES:
             raise msgspec.ValidationError(f"unknown kind {kind!r}")
-        return msgspec.json.decode(data, type=_FILES[kind])
-    except (msgspec.DecodeError, RecursionError) as error:
+        file = msgspec.json.decode(data, type=_FILES[kind])
+        check_keys(data)
+        return file
+    except (ValueError, RecursionError) as error:
         raise damaged(label, error) from None
 
 
 def _header(data: bytes, label: str) -> _Header:
     try:
+        check_bulk(data)
         header = msgspec.json.decode(data, type=_Header)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         header = _Header(format="", format_version=0)
+    except ValueError as error:
+        raise damaged(label, error) from None
     if header.format != FORMAT:
         raise ModelError(
             f"{label}: not a model file; models are written by lrisk fit -o and lrisk cluster -o"

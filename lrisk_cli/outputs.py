@@ -4,6 +4,8 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
@@ -19,6 +21,10 @@ from lrisk_cli.errors import UsageError
 TABLE_DELIMITERS = {".csv": ",", ".tsv": "\t"}
 TABLE_SUFFIXES = (*TABLE_DELIMITERS, ".parquet")
 ROWS_AT_A_TIME = 65_536
+# Whether cells that a spreadsheet would take for formulas are defused: for the length of a command.
+SPREADSHEET_SAFE: ContextVar[bool] = ContextVar("spreadsheet_safe", default=False)
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 Column: TypeAlias = npt.NDArray[Any] | pa.Array
 
@@ -76,7 +82,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
 def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> None:
     """A table as CSV, TSV or Parquet by suffix, whole or not at all; floats read back exactly.
 
-    NaN and null are empty fields in text and null in Parquet.
+    NaN and null are empty fields in text and null in Parquet. See SPREADSHEET_SAFE for text.
     """
     target = Path(path)
     table = _as_table(columns)
@@ -116,13 +122,16 @@ def _replace(target: Path, write: Callable[[str], object]) -> None:
             write(str(target))
             return
         target = Path(os.path.realpath(target))
-        temporary = _create_beside(target)
+        temporary = str(target.parent / f".lrisk-{secrets.token_hex(8)}")
         try:
+            _create(temporary, target)
             write(temporary)
             _flush(temporary)
             os.replace(temporary, target)
         except BaseException:
-            os.unlink(temporary)
+            # A signal may arrive before the file is made, or after it has got its name.
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
             raise
         _flush(str(target.parent))
     except OSError as error:
@@ -130,13 +139,11 @@ def _replace(target: Path, write: Callable[[str], object]) -> None:
         raise UsageError(f"{target}: cannot be written ({reason}); choose another place") from error
 
 
-def _create_beside(target: Path) -> str:
+def _create(temporary: str, target: Path) -> None:
     """An empty file with the permissions that the target has, or would get."""
-    temporary = str(target.parent / f".lrisk-{secrets.token_hex(8)}")
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     if target.exists():
         os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
-    return temporary
 
 
 def _flush(path: str) -> None:
@@ -177,7 +184,7 @@ def _text_of(table: pa.Table, delimiter: str, *, heads: bool = True) -> Iterator
     """The table as delimited text, quoting only the fields that need it."""
     between = arrow_texts([delimiter])[0]
     if heads:
-        header = _quote(arrow_texts(table.column_names), delimiter).to_pylist()
+        header = _quote(_defuse(arrow_texts(table.column_names)), delimiter).to_pylist()
         yield (delimiter.join(header) + "\n").encode()
     for start in range(0, len(table), ROWS_AT_A_TIME):
         part = table.slice(start, ROWS_AT_A_TIME).combine_chunks()
@@ -190,7 +197,20 @@ def _spell(column: pa.Array) -> pa.Array:
     """The fields of a column, not yet quoted."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    return column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
+    texts = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
+    return texts if pa.types.is_primitive(column.type) else _defuse(texts)
+
+
+def _defuse(texts: pa.Array) -> pa.Array:
+    """An apostrophe before what a spreadsheet would compute, if asked for; numbers stay."""
+    if not SPREADSHEET_SAFE.get():
+        return texts
+    formulas = pc.and_(
+        pc.match_substring_regex(texts, _FORMULA),
+        pc.invert(pc.match_substring_regex(texts, _NUMBER)),
+    )
+    mark, nothing = arrow_texts(["'", ""])
+    return pc.if_else(formulas, pc.binary_join_element_wise(mark, texts, nothing), texts)
 
 
 def _quote(fields: pa.Array, delimiter: str) -> pa.Array:

@@ -13,14 +13,12 @@ from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.fitting import FitOptions, fit_design, make_features, score_design
 from lrisk_cli.metrics import ROW_METRICS, Figures, is_risk, judge_rows, metric_name
 from lrisk_cli.model import Model
-from lrisk_cli.names import DEFAULT_RISK, Task, Unseen
+from lrisk_cli.names import DEFAULT_RISK, LARGER_IS_BETTER, Task, Unseen
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.spectra import parse_risk
 from lrisk_cli.splits import folds
 
 Rows = NDArray[np.intp]
-
-LARGER_IS_BETTER = frozenset({"accuracy", "r2"})
 
 
 @dataclass(frozen=True, slots=True)

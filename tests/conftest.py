@@ -6,12 +6,15 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from lrisk_cli.losses import make_loss
 from lrisk_cli.problem import Problem, make_problem
 from lrisk_cli.risk import Smoothing
 from lrisk_cli.spectra import parse_risk
 
+# For `make fuzz`; otherwise tests draw as many examples as hypothesis sees fit.
+settings.register_profile("long", max_examples=5000, deadline=None)
 RISING = ["mean", "superquantile:0.5", "superquantile:0.9", "extremile:2", "esrm:1"]
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

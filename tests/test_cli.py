@@ -258,10 +258,11 @@ def test_an_endless_fit_can_be_stopped_and_says_how_far_it_got(tmp_path):
 def broken_run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """`lrisk ARGUMENTS` in a world where reading a model hits a bug."""
     program = (
-        "import sys, lrisk_cli.model\n"
+        "import sys, lrisk_cli.model, lrisk_cli.modelfile\n"
         "from lrisk_cli.cli import run\n"
         "def load_model(path): raise KeyError('mu\\nnu')\n"
         "lrisk_cli.model.load_model = load_model\n"
+        "lrisk_cli.modelfile.model_kind = lambda path: 'linear'\n"
         f"sys.exit(run({list(arguments)!r}))\n"
     )
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

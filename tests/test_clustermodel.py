@@ -147,4 +147,5 @@ def test_a_kind_of_model_does_not_pass_for_another(tmp_path):
     save_clusters(path, make_clusters())
     with pytest.raises(ModelError, match="holds clusters"):
         load_model(path)
-    assert model_kind(tmp_path / "absent.json") == ""
+    with pytest.raises(ModelError, match="no such model file"):
+        model_kind(tmp_path / "absent.json")

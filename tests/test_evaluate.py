@@ -184,3 +184,10 @@ def test_figures_do_not_depend_on_the_form_of_the_table(tmp_path):
     assert all(result == results[0] for result in results[1:])
     written = [(folder / f"losses{k}.csv").read_bytes() for k in range(len(forms))]
     assert all(losses == written[0] for losses in written[1:])
+
+
+@pytest.mark.parametrize("column", ["area", "color", "price"])
+@pytest.mark.parametrize("command", ["evaluate", "predict"])
+def test_a_column_of_the_model_cannot_name_the_rows(tmp_path, command, column):
+    run = lrisk(furnish(tmp_path), command, "price.json", "houses.csv", "--id", column)
+    assert f"--id: '{column}' is read for the model already" in refusal(run, 2)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lrisk_cli.errors import UsageError
-from lrisk_cli.gates import Gate, judge, parse_gate
+from lrisk_cli.gates import Gate, Worsening, judge, parse_gate, parse_share
 
 COMPARISONS = {
     ">": operator.gt,
@@ -65,3 +65,41 @@ def test_what_is_no_condition_is_refused_and_quoted(text):
 def test_a_threshold_must_be_finite(number):
     with pytest.raises(UsageError, match="not a number to compare with"):
         parse_gate(f"rmse>{number}")
+
+
+SHARES = st.floats(0.0, 2.0)
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("superquantile:0.9", 1), ("rmse", 1), ("r2", -1)])
+@given(st.floats(-1e6, 1e6, allow_subnormal=False), SHARES, SHARES)
+def test_a_figure_fails_when_it_is_worse_by_more_than_the_share(metric, sign, stored, share, other):
+    value = stored + sign * other * abs(stored)
+    (verdict,) = judge([Worsening(metric, stored, share, "old.json")], {metric: value})
+    if abs(share - other) > 1e-9:
+        assert verdict.failed == (other > share and abs(stored) * (other - share) > 0.0)
+
+
+def test_a_stored_figure_of_zero_leaves_no_room():
+    gate = Worsening("missing_fraction", 0.0, 0.5, "old.json")
+    assert [v.failed for x in (0.0, 1e-9) for v in judge([gate], {"missing_fraction": x})] == [
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(("text", "share"), [("10%", 0.1), (" 0.25 ", 0.25), ("0", 0.0)])
+def test_a_share_is_read_with_and_without_percent(text, share):
+    assert parse_share(text) == share
+
+
+@pytest.mark.parametrize("text", ["", "%", "-1%", "inf", "ten", "10%%", "10 percent"])
+def test_what_is_no_share_is_refused_and_quoted(text):
+    with pytest.raises(UsageError) as refusal:
+        parse_share(text)
+    assert repr(text) in str(refusal.value)
+
+
+def test_a_gate_that_warns_does_not_fail():
+    gate = parse_gate("rmse>1", warns=True)
+    (verdict,) = judge([gate], {"rmse": 2.0})
+    assert (verdict.failed, verdict.warned) == (False, True)

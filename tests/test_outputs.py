@@ -51,6 +51,33 @@ def test_only_fields_that_need_quotes_get_them_and_missing_is_empty(tmp_path):
     assert path.read_text() == 'n,t,c\n1,a,u\n,"b,c",\n3,"d""",u\n'
 
 
+TEXTS = ["=1+1", "+a", "-b", "@c", "\td", "\re", "-5", "+1.5e3", "-", "a=1", "", None, '=",']
+SAFE = ["'=1+1", "'+a", "'-b", "'@c", "'\td", "'\re", "-5", "+1.5e3", "'-", "a=1", "", "", "'=\","]
+
+
+@pytest.mark.parametrize("type_", [pa.string(), pa.large_string(), pa.string_view()])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_formulas_are_defused_when_asked_and_numbers_never(tmp_path, type_, suffix):
+    path, delimiter = tmp_path / f"t{suffix}", "," if suffix == ".csv" else "\t"
+    numbers = -np.arange(len(TEXTS), dtype=float)
+    columns = {"=head": pa.array(TEXTS, type_), "x": numbers}
+    token = outputs.SPREADSHEET_SAFE.set(True)
+    try:
+        write_table(path, columns)
+    finally:
+        outputs.SPREADSHEET_SAFE.reset(token)
+    with open(path, newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file, delimiter=delimiter)
+    assert head == ["'=head", "x"]
+    assert [row[0] for row in rows] == SAFE
+    assert [float(row[1]) for row in rows] == numbers.tolist()
+    write_table(path, columns)
+    with open(path, newline="", encoding="utf-8") as file:
+        assert [row[0] for row in csv.reader(file, delimiter=delimiter)][1:] == [
+            text or "" for text in TEXTS
+        ]
+
+
 def test_parquet_keeps_types(tmp_path):
     path = tmp_path / "t.parquet"
     write_table(path, {"id": pa.array([2**63 - 1]), "x": np.array([0.1]), "r": np.array([3])})

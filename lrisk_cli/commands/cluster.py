@@ -60,6 +60,7 @@ def cluster(
     image_shape: cluster_options.ImageShape = None,
     json: options.Json = False,
     force: options.Force = False,
+    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from lrisk_cli.commands import gate_options
 from lrisk_cli.commands.cluster_pages import (
     PageOptions,
     RowViews,
     check_shape,
     write_evaluation_page,
 )
-from lrisk_cli.errors import DataError, ExitCode
+from lrisk_cli.errors import DataError
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from lrisk_cli.agreement import Agreement, LabelTally
     from lrisk_cli.clustermodel import ClusterModel, Scored
     from lrisk_cli.commands.scoring import RowTally
-    from lrisk_cli.gates import Gate
     from lrisk_cli.gathering import RowCounts
     from lrisk_cli.metrics import Figures
     from lrisk_cli.reports.clusters import Judged
@@ -39,7 +39,7 @@ class Questions:
     """What `evaluate` is asked about clusters. losses, page: files to write, if any."""
 
     risks: Sequence[str]
-    fail_on: Sequence[str]
+    flags: gate_options.GateFlags
     losses: str | None
     id_column: str | None
     label: str | None
@@ -136,21 +136,22 @@ def evaluate_clusters(
 ) -> int:
     """Judge clusters on a table: risks of the squared distances, labels, gates."""
     from lrisk_cli.agreement import LabelTally
-    from lrisk_cli.gates import judge
+    from lrisk_cli.commands.worst_rows import WorstRows, count_rows
     from lrisk_cli.reports.clusters import cluster_evaluation_document, print_cluster_evaluation
     from lrisk_cli.reports.documents import print_document
+    from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.tables import check_apart, check_output, open_table, write_table
 
     model = load_cluster_scorer(path, missing, unseen)
-    spectra, gates = _questions(model, asked)
+    spectra, checks = _questions(model, asked)
     check_shape(asked.page, path, model.encoding)
-    for output in asked.outputs:
+    for output in (*asked.outputs, checks.junit):
         if output is not None:
             check_output(output, force=force, table=output == asked.losses)
     with ProgressDisplay("evaluate", quiet=quiet, bar=bar) as report:
         table = open_table(data, expected=model.encoding.dtypes)
-        check_apart(asked.outputs, [path, *table.paths])
+        check_apart([*asked.outputs, checks.junit], [path, *checks.inputs, *table.paths])
         place = f"{table.label}, column '{asked.label}'"
         tally = LabelTally(place, len(model.centres), asked.inliers)
         views = RowViews(model.encoding.n_columns)
@@ -163,7 +164,7 @@ def evaluate_clusters(
                 kept.named(), clusters, losses, kept.joined("outliers"), model.spectrum
             )
             write_table(asked.losses, columns)
-        verdicts = judge(gates, judged.figures | _row_figures(rows))
+        verdicts = checks.judge(judged.figures, _row_figures(rows))
         if asked.page is not None:
             seen = views.seen(losses)
             write_evaluation_page(asked.page, path, model, judged, seen, verdicts)
@@ -171,7 +172,14 @@ def evaluate_clusters(
         print_document(cluster_evaluation_document(path, model, judged, verdicts))
     else:
         print_cluster_evaluation(path, model, judged, verdicts)
-    return ExitCode.GATE_FAILED if any(v.failed for v in verdicts) else ExitCode.DONE
+    worst = WorstRows()
+    if checks.github:
+        ids = kept.named().get("id")
+        worst.add(kept.joined("rows"), losses, ids, clusters)
+    told = worst.placed()
+    file = gate_options.only_file(table.paths)
+    shown = Shown("evaluate", file, told, count_rows(rows.used, told))
+    return checks.conclude([(None, verdict) for verdict in verdicts], judged.figures, shown)
 
 
 def judge_rows(
@@ -239,23 +247,13 @@ def prediction_columns(kept: ScoredRows) -> dict[str, Any]:
 
 def _questions(
     model: "ClusterModel", asked: Questions
-) -> "tuple[tuple[Spectrum, ...], tuple[Gate, ...]]":
+) -> "tuple[tuple[Spectrum, ...], gate_options.Checks]":
     """The risks to report, those that a gate mentions included, and the gates."""
-    from lrisk_cli.gates import parse_gate
-    from lrisk_cli.metrics import (
-        CLUSTER_METRICS,
-        LABEL_METRICS,
-        is_risk,
-        parse_risks,
-        spell_metric,
-    )
+    from lrisk_cli.metrics import CLUSTER_METRICS, LABEL_METRICS, parse_risks, spell_metric
 
     known = (*CLUSTER_METRICS, *([] if asked.label is None else LABEL_METRICS))
-    gates = tuple(
-        parse_gate(text, lambda name: spell_metric(name, known)) for text in asked.fail_on
-    )
-    risks = [*asked.risks, *(gate.metric for gate in gates if is_risk(gate.metric))]
-    return parse_risks(risks or [model.risk]), gates
+    checks = asked.flags.parse("evaluate", lambda name: spell_metric(name, known))
+    return parse_risks([*asked.risks, *checks.risks] or [model.risk]), checks
 
 
 def _row_figures(rows: "RowTally") -> "Figures":

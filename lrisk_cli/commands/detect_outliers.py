@@ -1,23 +1,20 @@
 """`lrisk detect-outliers`: rank the rows of a table by how little they fit the others, and why."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lrisk_cli.commands import (
     cluster_options,
     detect_options,
     fit_options,
+    gate_options,
     options,
     quantile_options,
 )
-from lrisk_cli.errors import ExitCode
 from lrisk_cli.names import KernelName, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:
     from lrisk_cli.commands.detect_subjects import Subject
-    from lrisk_cli.gates import Gate
-    from lrisk_cli.spectra import Spectrum
 
 MAX_CATEGORIES = 100
 
@@ -48,11 +45,17 @@ def detect_outliers(
     seed: fit_options.Seed = 0,
     top: detect_options.Top = 10,
     fail_on: detect_options.Gates = None,
+    warn_on: gate_options.WarnOn = None,
+    baseline_metrics: gate_options.StoredMetrics = None,
+    max_worsening: gate_options.MaxWorsening = None,
     output: detect_options.Output = None,
     save_model: detect_options.SaveModel = None,
     html: options.HtmlFile = None,
+    junit: gate_options.Junit = None,
+    github: gate_options.Github = False,
     json: options.Json = False,
     force: options.Force = False,
+    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,
@@ -64,10 +67,12 @@ def detect_outliers(
     """
     from lrisk_cli.commands.detect_run import Job, run
     from lrisk_cli.commands.detect_subjects import Input, cluster_rows, fit_rows, stream_rows
+    from lrisk_cli.commands.worst_rows import outlier_sentences
     from lrisk_cli.design import DesignOptions
     from lrisk_cli.fitting import FitOptions, check_fit
     from lrisk_cli.reports.documents import print_document
-    from lrisk_cli.reports.outliers import outliers_document, print_outliers
+    from lrisk_cli.reports.github import Shown
+    from lrisk_cli.reports.outliers import describe_border, outliers_document, print_outliers
     from lrisk_cli.solvers.select import SolverOptions
     from lrisk_cli.spectra import Spectrum
 
@@ -115,10 +120,12 @@ def detect_outliers(
         scaling=Scaling.MAD if standardize is not Standardize.NONE else Scaling.DEVIATION,
     )
     ks = () if clusters is None else cluster_options.parse_clusters(clusters)
-    gates, spectra = _questions(fail_on or ())
+    checks = gate_options.GateFlags(
+        fail_on or (), warn_on or (), baseline_metrics, max_worsening, junit, github
+    ).parse("detect-outliers", _spell)
     fraction = detect_options.parse_contamination(contamination)
-    job = Job(fraction, top, gates, spectra, output, save_model, html, model)
-    source = Input(data, job.outputs, fraction, id_column)
+    job = Job(fraction, top, checks, output, save_model, html, model)
+    source = Input(data, job.outputs, checks.inputs, fraction, id_column)
 
     def make(report: Report) -> "Subject":
         if model is not None:
@@ -132,17 +139,12 @@ def detect_outliers(
         print_document(outliers_document(found))
     else:
         print_outliers(found)
-    failed = any(verdict.failed for verdict in found.verdicts)
-    return ExitCode.GATE_FAILED if failed else ExitCode.DONE
+    rows = outlier_sentences(found)
+    shown = Shown("detect-outliers", gate_options.only_file(data), rows, describe_border(found))
+    return checks.conclude([(None, verdict) for verdict in found.verdicts], found.figures, shown)
 
 
-def _questions(conditions: Sequence[str]) -> "tuple[tuple[Gate, ...], tuple[Spectrum, ...]]":
-    """The gates, and the risks that they mention."""
-    from lrisk_cli.gates import parse_gate
-    from lrisk_cli.metrics import CLUSTER_METRICS, is_risk, parse_risks, spell_metric
+def _spell(metric: str) -> str:
+    from lrisk_cli.metrics import CLUSTER_METRICS, spell_metric
 
-    gates = tuple(
-        parse_gate(text, lambda name: spell_metric(name, CLUSTER_METRICS)) for text in conditions
-    )
-    risks = [gate.metric for gate in gates if is_risk(gate.metric)]
-    return gates, parse_risks(risks or ["mean"])
+    return spell_metric(metric, CLUSTER_METRICS)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.commands.clock import Clock
+from lrisk_cli.commands.gate_options import Checks
 from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lrisk_cli.commands.detect_subjects import Looked, Subject
-    from lrisk_cli.gates import Gate
     from lrisk_cli.metrics import Figures
     from lrisk_cli.reasons import Reasons
     from lrisk_cli.reports.outliers import Found, TopRow
@@ -28,12 +28,11 @@ _MOST_POINTS = 240
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What was asked for beside the rows. spectra: risks of the losses that gates mention."""
+    """What was asked for beside the rows."""
 
     contamination: float | None
     top: int
-    gates: "tuple[Gate, ...]"
-    spectra: "tuple[Spectrum, ...]"
+    checks: Checks
     output: str | None
     save_model: str | None
     html: str | None
@@ -42,7 +41,7 @@ class Job:
     @property
     def outputs(self) -> list[str | None]:
         """All files to be written."""
-        return [self.output, self.save_model, self.html]
+        return [self.output, self.save_model, self.html, self.checks.junit]
 
 
 def run(
@@ -70,7 +69,7 @@ def _rank(job: Job, subject: "Subject") -> "Found":
     """What was found; the ranking is written on the way, before the losses are sorted."""
     import numpy as np
 
-    from lrisk_cli.gates import judge
+    from lrisk_cli.metrics import parse_risks
     from lrisk_cli.rankings import largest_first
     from lrisk_cli.reports.outliers import Found
     from lrisk_cli.tables import write_parts
@@ -84,7 +83,7 @@ def _rank(job: Job, subject: "Subject") -> "Found":
     top = _top_rows(subject, flags, first, told, looked, whole=job.output is not None)
     if job.output is not None:
         write_parts(job.output, _ranking_parts(subject, flags, told, looked))
-    figures = _figures(subject, flags, job.spectra)
+    figures = _figures(subject, flags, parse_risks(job.checks.risks or ["mean"]))
     return Found(
         model=subject.model,
         model_path=job.model or job.save_model,
@@ -97,7 +96,7 @@ def _rank(job: Job, subject: "Subject") -> "Found":
         top=top,
         named=_count_named(looked.reasons),
         curve=_curve(subject),
-        verdicts=judge(job.gates, figures),
+        verdicts=job.checks.judge(figures),
         notes=subject.notes,
         ranking_path=job.output,
     )

@@ -57,19 +57,20 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A table to be read, and the files that must not be among its own."""
+    """A table to be read, and the outputs that must replace neither it nor other inputs."""
 
     data: Sequence[str]
     outputs: Sequence[str | None]
+    others: Sequence[str]
     contamination: float | None
     id_column: str | None
 
     def open(self, **how: Any) -> "Table":
-        """The table; refused if an output would replace it."""
+        """The table; refused if an output would replace an input."""
         from lrisk_cli.tables import check_apart, open_table
 
         table = open_table(self.data, **how)
-        check_apart(self.outputs, table.paths)
+        check_apart(self.outputs, [*self.others, *table.paths])
         return table
 
 

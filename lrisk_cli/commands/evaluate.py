@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lrisk_cli.commands import cluster_options, options
+from lrisk_cli.commands import cluster_options, gate_options, options
 from lrisk_cli.commands.cluster_pages import parse_page
 from lrisk_cli.commands.cluster_scoring import Questions, evaluate_clusters
-from lrisk_cli.errors import ExitCode, UsageError
+from lrisk_cli.errors import UsageError
 from lrisk_cli.names import EVALUATED_RISKS
 from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:
     from lrisk_cli.commands.scoring import RowKeeper, RowTally, ScoredTable
-    from lrisk_cli.gates import Gate, Verdict
+    from lrisk_cli.gates import Verdict
     from lrisk_cli.metrics import Figures, Intervals
     from lrisk_cli.model import Model
     from lrisk_cli.spectra import Spectrum
@@ -58,6 +58,9 @@ def evaluate(
     data: options.DataPaths,
     risk: Risks = None,
     fail_on: Gates = None,
+    warn_on: gate_options.WarnOn = None,
+    baseline_metrics: gate_options.StoredMetrics = None,
+    max_worsening: gate_options.MaxWorsening = None,
     losses: LossesFile = None,
     id_column: options.IdColumn = None,
     intervals: WithIntervals = False,
@@ -68,8 +71,11 @@ def evaluate(
     unseen: options.ScoringUnseen = None,
     html: options.HtmlFile = None,
     image_shape: cluster_options.ImageShape = None,
+    junit: gate_options.Junit = None,
+    github: gate_options.Github = False,
     json: options.Json = False,
     force: options.Force = False,
+    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,
@@ -80,34 +86,39 @@ def evaluate(
     the class. Those of clusters are squared distances to the nearest centre.
     """
     inliers = cluster_options.parse_inliers(inlier_labels, label)
+    flags = gate_options.GateFlags(
+        fail_on or (), warn_on or (), baseline_metrics, max_worsening, junit, github
+    )
     if _has_clusters(model, label, image_shape, intervals=intervals):
         page = parse_page(html, image_shape)
-        asked = Questions(risk or (), fail_on or (), losses, id_column, label, inliers, page)
+        asked = Questions(risk or (), flags, losses, id_column, label, inliers, page)
         return evaluate_clusters(
             model, data, asked, missing, unseen,
             as_json=json, force=force, quiet=quiet, bar=not no_progress,
         )  # fmt: skip
     from lrisk_cli.commands.scoring import load_scorer, score_all
-    from lrisk_cli.gates import judge
+    from lrisk_cli.commands.worst_rows import WorstRows, count_rows
     from lrisk_cli.reports.documents import evaluation_document, print_document
+    from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.reports.terminal import print_evaluation
     from lrisk_cli.tables import check_apart, check_output, open_table
 
     scorer = load_scorer(model, missing, unseen)
-    spectra, gates = _questions(scorer, risk or (), fail_on or ())
-    if losses is not None:
-        check_output(losses, force=force, table=True)
-    if html is not None:
-        check_output(html, force=force)
+    spectra, checks = _questions(scorer, risk or (), flags)
+    for path in (losses, html, junit):
+        if path is not None:
+            check_output(path, force=force, table=path == losses)
+    worst = WorstRows() if github else None
     with ProgressDisplay("evaluate", quiet=quiet, bar=not no_progress) as report:
         table = open_table(data, expected=scorer.encoding.dtypes)
-        check_apart([losses, html], [model, *table.paths])
-        scored = score_all(scorer, table, id_column, keep=losses is not None, report=report)
+        check_apart([losses, html, junit], [model, *checks.inputs, *table.paths])
+        keep = losses is not None
+        scored = score_all(scorer, table, id_column, keep=keep, report=report, worst=worst)
         if losses is not None and scored.kept is not None:
             _write_losses(losses, scorer, scored.kept)
         figures, bounds = _figures(scored, spectra, seed if intervals else None, report)
-        verdicts = judge(gates, figures | _row_figures(scorer, scored.rows))
+        verdicts = checks.judge(figures, _row_figures(scorer, scored.rows))
         counts = scored.rows.counts()
         if html is not None:
             _write_page(html, model, scorer, scored, figures, bounds, verdicts)
@@ -115,7 +126,10 @@ def evaluate(
         print_document(evaluation_document(model, counts, figures, bounds, verdicts))
     else:
         print_evaluation(model, scorer, counts, figures, bounds, verdicts)
-    return ExitCode.GATE_FAILED if any(v.failed for v in verdicts) else ExitCode.DONE
+    rows = [] if worst is None else worst.predicted(scorer)
+    file = gate_options.only_file(table.paths)
+    shown = Shown("evaluate", file, rows, count_rows(counts.used, rows))
+    return checks.conclude([(None, verdict) for verdict in verdicts], figures, shown)
 
 
 def _has_clusters(
@@ -136,18 +150,14 @@ def _has_clusters(
 
 
 def _questions(
-    model: "Model", risks: Sequence[str], conditions: Sequence[str]
-) -> "tuple[tuple[Spectrum, ...], tuple[Gate, ...]]":
+    model: "Model", risks: Sequence[str], flags: gate_options.GateFlags
+) -> "tuple[tuple[Spectrum, ...], gate_options.Checks]":
     """The risks to report, those that a gate mentions included, and the gates."""
-    from lrisk_cli.gates import parse_gate
-    from lrisk_cli.metrics import is_risk, metric_name, parse_risks
+    from lrisk_cli.metrics import metric_name, parse_risks
 
-    gates = tuple(
-        parse_gate(text, lambda name: metric_name(name, model.task)) for text in conditions
-    )
-    spectra = parse_risks(risks)
-    gated = parse_risks([gate.metric for gate in gates if is_risk(gate.metric)] or ["mean"])
-    return tuple(dict.fromkeys((*spectra, *gated))), gates
+    checks = flags.parse("evaluate", lambda name: metric_name(name, model.task))
+    spectra = (*parse_risks(risks), *parse_risks(checks.risks or ["mean"]))
+    return tuple(dict.fromkeys(spectra)), checks
 
 
 def _figures(

@@ -49,6 +49,27 @@ HtmlFile = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+
+
+def _set_spreadsheet_safe(context: typer.Context, wanted: bool) -> bool:
+    """Have the files of this command written so."""
+    if wanted:
+        from lrisk_cli.outputs import SPREADSHEET_SAFE
+
+        token = SPREADSHEET_SAFE.set(True)
+        context.call_on_close(lambda: SPREADSHEET_SAFE.reset(token))
+    return wanted
+
+
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe",
+        callback=_set_spreadsheet_safe,
+        help="Put an apostrophe before texts in CSV files that a spreadsheet would take for "
+        "formulas.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the traceback of an error.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress bar.")]

@@ -34,6 +34,7 @@ def predict(
     missing: options.ScoringMissing = None,
     unseen: options.ScoringUnseen = None,
     force: options.Force = False,
+    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,

@@ -1,18 +1,17 @@
 """`lrisk quantile-report`: loss quantiles of models beside those of a baseline."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lrisk_cli.commands import fit_options, options, quantile_options
+from lrisk_cli.commands import fit_options, gate_options, options, quantile_options
 from lrisk_cli.commands.comparing import Outcome
 from lrisk_cli.commands.quantile_subjects import Subject, files_subject, fits_subject
-from lrisk_cli.errors import ExitCode, UsageError
+from lrisk_cli.errors import UsageError
 from lrisk_cli.names import REPORTED_QUANTILES
 
 if TYPE_CHECKING:
-    from lrisk_cli.gates import Gate, Verdict
-    from lrisk_cli.quantiles import Array, Compared, Comparison
+    from lrisk_cli.gates import Verdict
+    from lrisk_cli.quantiles import Array
     from lrisk_cli.reports.quantile_results import QuantileResults
 
 LEVELLED = ("difference", "normalised_difference")
@@ -39,10 +38,16 @@ def quantile_report(
     quantiles: quantile_options.Levels = REPORTED_QUANTILES,
     by: quantile_options.By = None,
     fail_on: quantile_options.Gates = None,
+    warn_on: gate_options.WarnOn = None,
+    baseline_metrics: gate_options.StoredMetrics = None,
+    max_worsening: gate_options.MaxWorsening = None,
     output: quantile_options.Output = None,
     html: options.HtmlFile = None,
+    junit: gate_options.Junit = None,
+    github: gate_options.Github = False,
     json: options.Json = False,
     force: options.Force = False,
+    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
     no_progress: options.NoProgress = False,
@@ -54,10 +59,14 @@ def quantile_report(
     better.
     """
     from lrisk_cli.quantiles import parse_levels
+    from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.tables import check_apart
 
-    asked = _Asked(parse_levels(quantiles), _parse_gates(fail_on or ()), by)
+    checks = gate_options.GateFlags(
+        fail_on or (), warn_on or (), baseline_metrics, max_worsening, junit, github
+    ).parse("quantile-report", _metric_name)
+    asked = _Asked(parse_levels(quantiles), checks, by)
     of_fits = {
         "--target": target, "--risk": risk, "--holdout": holdout, "--repeats": repeats,
         "--seed": seed, "--features": features, "--exclude": exclude, "--dtype": dtype,
@@ -68,17 +77,18 @@ def quantile_report(
         subject = files_subject(model or (), baseline, of_fits, missing, unseen)
     else:
         subject = fits_subject(of_fits, missing, unseen)
-    _check_outputs(output, html, force=force)
+    _check_outputs(output, html, junit, force=force)
     with ProgressDisplay("quantile-report", quiet=quiet, bar=not no_progress) as report:
         table = subject.open(data)
-        check_apart([output, html], [*subject.paths, *table.paths])
+        check_apart([output, html, junit], [*subject.paths, *checks.inputs, *table.paths])
         if by is not None:
             table.column(by)
-        results = _results(subject, subject.compare(table, by, asked.levels, report), asked)
+        outcome = subject.compare(table, by, asked.levels, report)
+        results = _results(subject, outcome, asked)
         _write(results, output, html)
     _show(results, as_json=json)
-    failed = any(verdict.failed for _, verdict in results.verdicts)
-    return ExitCode.GATE_FAILED if failed else ExitCode.DONE
+    shown = Shown("quantile-report", gate_options.only_file(table.paths), (), "")
+    return checks.answer(results.verdicts, _not_compared(outcome, asked), shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +96,7 @@ class _Asked:
     """The levels to report, the gates to judge, and the column of the groups."""
 
     quantiles: tuple[float, ...]
-    gates: "tuple[Gate, ...]"
+    checks: gate_options.Checks
     by: str | None
 
     @property
@@ -96,15 +106,9 @@ class _Asked:
 
         from lrisk_cli.quantiles import CURVE
 
-        gated = [_level_of(gate.metric) for gate in self.gates]
+        gated = [_level_of(gate.metric) for gate in self.checks.gates]
         wanted = [*self.quantiles, *(level for level in gated if level is not None)]
         return np.unique([*CURVE.tolist(), *wanted])
-
-
-def _parse_gates(conditions: Sequence[str]) -> "tuple[Gate, ...]":
-    from lrisk_cli.gates import parse_gate
-
-    return tuple(parse_gate(text, _metric_name) for text in conditions)
 
 
 def _metric_name(text: str) -> str:
@@ -113,7 +117,7 @@ def _metric_name(text: str) -> str:
 
     name, separator, level = text.strip().lower().partition(":")
     if separator and name in LEVELLED:
-        return f"{name}:{parse_level(level, f'--fail-on {text}'):.15g}"
+        return f"{name}:{parse_level(level, f'the gate {text}'):.15g}"
     if not separator and name in (*OVERALL, *OF_ROWS):
         return name
     known = ", ".join([*(f"{name}:P" for name in LEVELLED), *OVERALL, *OF_ROWS])
@@ -126,32 +130,55 @@ def _level_of(metric: str) -> float | None:
     return float(level) if name in LEVELLED else None
 
 
-def _verdicts(
-    outcome: Outcome, gates: "Sequence[Gate]"
-) -> "tuple[tuple[str | None, Verdict], ...]":
+def _verdicts(outcome: Outcome, asked: _Asked) -> "tuple[tuple[str | None, Verdict], ...]":
     """Every gate about models on each of them, then those about the rows, once."""
     from lrisk_cli.gates import judge
 
+    gates, stored = asked.checks.gates, asked.checks.stored
     of_models = [gate for gate in gates if gate.metric not in OF_ROWS]
     found: list[tuple[str | None, Verdict]] = []
-    for name, compared in zip([*outcome.models][1:], outcome.comparison.models, strict=True):
-        figures = {gate.metric: _figure(outcome.comparison, compared, gate) for gate in of_models}
-        found += [(name, verdict) for verdict in judge(of_models, figures)]
+    for name, figures in _figures_by_model(outcome, asked).items():
+        kept = () if stored is None else stored.gates(figures, name)
+        gated = figures | {gate.metric: _figure(outcome, name, gate.metric) for gate in of_models}
+        found += [(name, verdict) for verdict in judge((*of_models, *kept), gated)]
     of_rows = [gate for gate in gates if gate.metric in OF_ROWS]
     return (*found, *((None, verdict) for verdict in judge(of_rows, {"n_rows": outcome.n_tested})))
 
 
-def _figure(comparison: "Comparison", compared: "Compared", gate: "Gate") -> float | None:
+def _figures_by_model(outcome: Outcome, asked: _Asked) -> "dict[str, dict[str, float | None]]":
+    """What the document tells of each model under the names that gates have for it."""
+    levels = [f"{name}:{level:.15g}" for name in LEVELLED for level in asked.quantiles]
+    return {
+        model: {name: _figure(outcome, model, name) for name in (*OVERALL, *levels)}
+        for model in [*outcome.models][1:]
+    }
+
+
+def _not_compared(outcome: Outcome, asked: _Asked) -> list[str]:
+    """A sentence for each figure that is not in both runs."""
+    stored = asked.checks.stored
+    if stored is None:
+        return []
+    return [
+        sentence
+        for model, figures in _figures_by_model(outcome, asked).items()
+        for sentence in stored.not_compared(figures, model)
+    ]
+
+
+def _figure(outcome: Outcome, model: str, metric: str) -> float | None:
     """The figure of a model that a gate asks for; None where it does not exist."""
     import numpy as np
 
-    level = _level_of(gate.metric)
+    comparison = outcome.comparison
+    compared = comparison.models[[*outcome.models].index(model) - 1]
+    level = _level_of(metric)
     if level is None:
-        if gate.metric == "tail_gained":
+        if metric == "tail_gained":
             return comparison.tail - compared.tail
         return compared.mean - comparison.mean
     difference = compared.difference.values[comparison.at(np.array([level]))]
-    if gate.metric.startswith(LEVELLED[1]):
+    if metric.startswith(LEVELLED[1]):
         difference = comparison.normalised(difference)
     return None if np.isnan(difference[0]) else float(difference[0])
 
@@ -172,19 +199,20 @@ def _results(subject: Subject, outcome: Outcome, asked: _Asked) -> "QuantileResu
         asked.by,
         outcome.counts,
         subject.splits(outcome),
-        _verdicts(outcome, asked.gates),
+        _verdicts(outcome, asked),
         outcome.notes,
     )
 
 
-def _check_outputs(output: str | None, html: str | None, *, force: bool) -> None:
+def _check_outputs(output: str | None, html: str | None, junit: str | None, *, force: bool) -> None:
     """Refuse outputs that cannot be written before any work starts."""
     from lrisk_cli.tables import check_output
 
     if output is not None:
         check_output(output, force=force, table=not _is_json(output))
-    if html is not None:
-        check_output(html, force=force)
+    for path in (html, junit):
+        if path is not None:
+            check_output(path, force=force)
 
 
 def _is_json(path: str) -> bool:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lrisk_cli.cells import Texts
+    from lrisk_cli.commands.worst_rows import WorstRows
     from lrisk_cli.design import Design, RowCounts
     from lrisk_cli.encoding import EncodedBatch, Encoding
     from lrisk_cli.fitting import ScoredRows
@@ -140,6 +141,11 @@ def score_table(
     report: Report,
 ) -> "Iterator[tuple[Rows, pa.Array | None]]":
     """Each batch scored, with the ids of its rows; the tally grows along."""
+    goal = model.encoding.goal
+    if id_column in (*columns, *([] if goal is None else [goal.name])):
+        raise UsageError(
+            f"--id: '{id_column}' is read for the model already; choose another column"
+        )
     strays_are_missing = model.encoding.missing is not Missing.ERROR
     as_is = () if id_column is None else (id_column,)
     for batch in table.batches(columns, strays_are_missing=strays_are_missing, as_is=as_is):
@@ -169,9 +175,18 @@ class ScoredTable:
 
 
 def score_all(
-    model: "Model", table: "Table", id_column: str | None, *, keep: bool, report: Report
+    model: "Model",
+    table: "Table",
+    id_column: str | None,
+    *,
+    keep: bool,
+    report: Report,
+    worst: "WorstRows | None" = None,
 ) -> ScoredTable:
-    """One pass over the table; only the losses stay in memory, unless the rows are kept."""
+    """One pass over the table; only the losses stay in memory, unless the rows are kept.
+
+    worst: takes the rows with the largest losses, if anybody asks for them.
+    """
     from lrisk_cli.metrics import Tally
     from lrisk_cli.thinning import RowSample
 
@@ -184,6 +199,8 @@ def score_all(
         result.sample.add(scored.rows, scored.predictions, scored.targets)
         if result.kept is not None:
             result.kept.add(scored, ids)
+        if worst is not None:
+            worst.add(scored.rows, scored.losses, ids, scored.targets, scored.predictions)
     if result.rows.used == 0:
         raise DataError(
             f"{table.label}: no row is left to judge; all {result.rows.read} were dropped"

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lrisk_cli.gates import Verdict
+from lrisk_cli.gates import Verdict, Worsening
 from lrisk_cli.gathering import RowCounts
 from lrisk_cli.metrics import Figures, Intervals
 from lrisk_cli.model import Model, original_units
@@ -129,14 +129,18 @@ def gates_document(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
 
 
 def gate_document(verdict: Verdict) -> dict[str, Any]:
-    """A gate, the figure it met, and whether that fails it."""
+    """A gate, the figure it met, and whether that fails it, or is worth a warning."""
+    gate = verdict.gate
+    stored = {"stored": gate.stored} if isinstance(gate, Worsening) else {}
     return {
-        "gate": str(verdict.gate),
-        "metric": verdict.gate.metric,
+        "gate": str(gate),
+        "metric": gate.metric,
         "value": verdict.value,
-        "comparison": verdict.gate.comparison,
-        "threshold": verdict.gate.threshold,
+        "comparison": gate.comparison,
+        "threshold": gate.threshold,
+        **stored,
         "failed": verdict.failed,
+        "warned": verdict.warned,
     }
 
 

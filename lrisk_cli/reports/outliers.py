@@ -145,9 +145,7 @@ def describe_border(found: Found) -> str:
     rows = "none" if n == 0 else f"{n} row{'s' * (n != 1)} ({share:.3g} %)"
     asked = found.contamination
     how = (
-        "estimated from the rows"
-        if asked is None
-        else f"as many as --contamination {asked:g} says"
+        "estimated from the rows" if asked is None else f"as many as --contamination {asked:g} says"
     )
     verb = "has" if n == 1 else "have"
     return f"{rows} {verb} a score above {found.border.threshold:.3g}; {how}"

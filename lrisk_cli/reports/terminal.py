@@ -181,7 +181,7 @@ def interval(ends: tuple[float, float] | None) -> str:
 
 def gate_row(verdict: Verdict) -> list[str]:
     """A gate, whether it held, and the figure it met."""
-    word = "FAILED" if verdict.failed else "passed"
+    word = "FAILED" if verdict.failed else "warned" if verdict.warned else "passed"
     return [f"gate {verdict.gate}", word, f"{verdict.gate.metric} is {figure(verdict.value)}"]
 
 

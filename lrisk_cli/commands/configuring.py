@@ -1,0 +1,95 @@
+"""Give every command --config, and its options the values that a file or the environment sets."""
+
+import inspect
+import os
+from collections.abc import Callable, Iterable
+from functools import wraps
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+
+from lrisk_cli.errors import UsageError
+from lrisk_cli.settings import (
+    ConfigFile,
+    Setting,
+    check_names,
+    hold,
+    is_anything_set,
+    read_config,
+    settings_of,
+)
+
+# Where a context keeps the file that was read.
+META = "lrisk.config"
+
+
+def command_function(name: str) -> Callable[..., Any]:
+    """The function of a command, of its name in its module; dashes become underscores."""
+    word = name.replace("-", "_")
+    function: Callable[..., Any] = getattr(import_module(f"lrisk_cli.commands.{word}"), word)
+    return function
+
+
+def configured(name: str, function: Callable[..., Any], others: Iterable[str]) -> Any:
+    """The function with --config, which is read before its other options. others: all commands."""
+
+    def fill_in(context: typer.Context, value: str | None) -> str | None:
+        if not context.resilient_parsing:
+            _fill_in(context, value, name, others)
+        return value
+
+    option = typer.Option(
+        "--config",
+        metavar="FILE",
+        is_eager=True,
+        callback=fill_in,
+        help="Read options from this TOML file.",
+        show_default="./lrisk.toml, if it exists",
+    )
+
+    @wraps(function)
+    def run(*, config_file: str | None = None, **arguments: Any) -> Any:  # noqa: ARG001  (is read)
+        return function(**arguments)
+
+    signature = inspect.signature(function)
+    added = inspect.Parameter(
+        "config_file",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[str | None, option],
+    )
+    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), added]
+    )
+    run.__annotations__ = {**function.__annotations__, "config_file": added.annotation}
+    return run
+
+
+def _fill_in(context: typer.Context, named: str | None, name: str, others: Iterable[str]) -> None:
+    """Let the parser take for defaults what the file and the environment say."""
+    if not (named or is_anything_set()):
+        return
+    config = read_config(named)
+    known = known_settings(others)
+    check_names(config, os.environ, known)
+    held = hold(name, known[name], config, os.environ)
+    context.default_map = {known[name][key].parameter: each.value for key, each in held.items()}
+    context.meta[META] = config
+
+
+def known_settings(commands: Iterable[str]) -> dict[str, dict[str, Setting]]:
+    """The options of all commands, by their names."""
+    return {name: settings_of(command_function(name)) for name in commands}
+
+
+def config_of(context: typer.Context) -> ConfigFile | None:
+    """The file that was read for this command, if any."""
+    found: ConfigFile | None = context.meta.get(META)
+    return found
+
+
+def check_command(name: str, commands: Iterable[str]) -> None:
+    """UsageError where there is no such command."""
+    if name not in commands:
+        raise UsageError(f"there is no command {name!r}; it is one of {', '.join(commands)}")

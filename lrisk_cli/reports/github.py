@@ -1,0 +1,103 @@
+"""Gates and the worst rows as annotations of GitHub Actions, and as the summary of a step.
+
+Annotations are lines that the runner looks for on either stream; they go to standard error, where
+they do not disturb results. It shows ten of a kind for each step, so nine come with a count.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lrisk_cli.gates import Verdict
+from lrisk_cli.reports.terminal import gate_row, plain
+
+NamedVerdict = tuple[str | None, Verdict]
+
+MOST_SHOWN = 9
+# A cell of a table may hold a novel.
+_LONGEST = 300
+# What means something to Markdown; the rest of HTML goes by way of & and <.
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$@:])")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What was judged and what stands out. rows: a sentence for each of the worst, worst first.
+
+    file: of the data, if it is one. count: how many rows there are, and how many of them matter.
+    """
+
+    command: str
+    file: str | None
+    rows: Sequence[str]
+    count: str
+
+
+def annotations(shown: Shown, verdicts: Sequence[NamedVerdict]) -> list[str]:
+    """Errors for failed gates, warnings for those that warn, notices for rows."""
+    failed = [_sentence(each) for each in verdicts if each[1].failed]
+    warned = [_sentence(each) for each in verdicts if each[1].warned]
+    rows = [*shown.rows[:MOST_SHOWN], *([shown.count] if shown.count else [])]
+    return [
+        *_annotate("error", "gate failed", shown, _at_most_ten(failed, "gates failed")),
+        *_annotate("warning", "gate warned", shown, _at_most_ten(warned, "gates warned")),
+        *_annotate("notice", "rows", shown, rows),
+    ]
+
+
+def step_summary(shown: Shown, verdicts: Sequence[NamedVerdict]) -> str:
+    """A heading, the gates as a table, the worst rows as a list; in Markdown."""
+    n_failed = sum(verdict.failed for _, verdict in verdicts)
+    says = f"{n_failed} of {len(verdicts)} gates failed" if verdicts else "no gates"
+    about = "" if shown.file is None else f" {shown.file}"
+    lines = [f"### {_markdown(f'lrisk {shown.command}{about}: {says}')}", ""]
+    if verdicts:
+        lines += ["| gate | verdict | figure | |", "| --- | --- | --- | --- |"]
+        lines += [
+            "| " + " | ".join(map(_markdown, [*gate_row(verdict), model or ""])) + " |"
+            for model, verdict in verdicts
+        ]
+        lines.append("")
+    if shown.count:
+        lines += [_markdown(shown.count), ""]
+    lines += [f"{k}. {_markdown(row)}" for k, row in enumerate(shown.rows[:MOST_SHOWN], start=1)]
+    return "\n".join(lines).rstrip("\n") + "\n\n"
+
+
+def _sentence(named: NamedVerdict) -> str:
+    model, verdict = named
+    return verdict.sentence if model is None else f"{model}: {verdict.sentence}"
+
+
+def _at_most_ten(sentences: Sequence[str], what: str) -> list[str]:
+    if len(sentences) <= MOST_SHOWN + 1:
+        return list(sentences)
+    return [*sentences[:MOST_SHOWN], f"{len(sentences)} {what}; {MOST_SHOWN} are shown"]
+
+
+def _annotate(kind: str, what: str, shown: Shown, sentences: Sequence[str]) -> list[str]:
+    place = "" if shown.file is None else f"file={_property(shown.file)},"
+    title = _property(f"lrisk {shown.command}: {what}")
+    return [f"::{kind} {place}title={title}::{_data(sentence)}" for sentence in sentences]
+
+
+def _data(text: str) -> str:
+    """GitHub's escapes of a message."""
+    text = _cut(text)
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    """GitHub's escapes of what stands before the message."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _markdown(text: str) -> str:
+    """Text that Markdown shows as it is: no links, mentions, tags or cells of its own."""
+    text = _cut(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
+def _cut(text: str) -> str:
+    text = plain(text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
