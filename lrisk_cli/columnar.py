@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from lrisk_cli.cells import Cells, cells_of_type, infer_cells
 from lrisk_cli.errors import DataError
+from lrisk_cli.inputs import PLAIN, Spelling
 from lrisk_cli.sources import Source, unreadable
 
 SAMPLE_ROWS = 16_384
@@ -31,7 +32,7 @@ def read_schema(source: Source) -> tuple[pa.Schema, int | None]:
     return schema, n_rows
 
 
-def see_cells(source: Source, schema: pa.Schema) -> dict[str, Cells]:
+def see_cells(source: Source, schema: pa.Schema, spelling: Spelling = PLAIN) -> dict[str, Cells]:
     """What the values of each column are. Text is taken as it is, but for ISO dates."""
     cells = {field.name: cells_of_type(field.type) for field in schema}
     for name in [name for name, kind in cells.items() if kind is Cells.TEXT]:
@@ -39,7 +40,7 @@ def see_cells(source: Source, schema: pa.Schema) -> dict[str, Cells]:
             column = records.column(0)
             if pa.types.is_dictionary(column.type):
                 column = column.dictionary_decode()
-            if not pa.types.is_null(column.type) and infer_cells(column) is Cells.DATE:
+            if not pa.types.is_null(column.type) and infer_cells(column, spelling) is Cells.DATE:
                 cells[name] = Cells.DATE
             break
     return cells

@@ -1,12 +1,12 @@
 """`lrisk cluster`: find groups of rows, whatever a few outliers do."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.commands import cluster_options, fit_options, options
 from lrisk_cli.commands.clock import Clock
 from lrisk_cli.errors import DataError, ExitCode
+from lrisk_cli.inputs import Inputs, make_inputs
 from lrisk_cli.names import (
     DEFAULT_CLUSTER_RISK,
     ClusterSolver,
@@ -31,6 +31,9 @@ def cluster(
     exclude: fit_options.Exclude = None,
     id_column: options.IdColumn = None,
     dtype: fit_options.Dtypes = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = ".",
+    na_values: options.NaValues = None,
     missing: fit_options.MissingPolicy = Missing.ERROR,
     unseen: fit_options.UnseenPolicy = Unseen.ERROR,
     max_categories: fit_options.MaxCategories = 100,
@@ -62,7 +65,7 @@ def cluster(
     from lrisk_cli.design import DesignOptions
 
     job = _Job(
-        data=data,
+        data=make_inputs(data, delimiter, decimal, na_values),
         dtypes=fit_options.parse_dtypes(dtype or ()),
         ks=cluster_options.parse_clusters(clusters),
         columns=DesignOptions(
@@ -99,7 +102,7 @@ def cluster(
 class _Job:
     """What was asked for."""
 
-    data: Sequence[str]
+    data: Inputs
     dtypes: dict[str, str]
     ks: tuple[int, ...]
     columns: "DesignOptions"

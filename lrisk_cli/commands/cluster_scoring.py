@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.errors import DataError, ExitCode
+from lrisk_cli.inputs import Inputs
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
 
@@ -103,7 +104,7 @@ def score_clusters(
 
 def evaluate_clusters(
     path: str,
-    data: Sequence[str],
+    data: Inputs,
     asked: Questions,
     missing: Missing | None,
     unseen: Unseen | None,

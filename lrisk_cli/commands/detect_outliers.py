@@ -11,6 +11,7 @@ from lrisk_cli.commands import (
     quantile_options,
 )
 from lrisk_cli.errors import ExitCode
+from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import KernelName, Missing, Standardize, Task, Unseen
 from lrisk_cli.progress import Report
 
@@ -32,6 +33,9 @@ def detect_outliers(
     exclude: fit_options.Exclude = None,
     id_column: options.IdColumn = None,
     dtype: fit_options.Dtypes = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = ".",
+    na_values: options.NaValues = None,
     missing: quantile_options.MissingPolicy = None,
     unseen: quantile_options.UnseenPolicy = None,
     max_categories: fit_options.MaxCategories = MAX_CATEGORIES,
@@ -100,6 +104,7 @@ def detect_outliers(
         features=fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map),
     )
     check_fit(fit)
+    inputs = make_inputs(data, delimiter, decimal, na_values)
     dtypes = fit_options.parse_dtypes(dtype or ())
     columns = DesignOptions(
         target=target,
@@ -117,7 +122,7 @@ def detect_outliers(
     gates, spectra = _questions(fail_on or ())
     fraction = detect_options.parse_contamination(contamination)
     job = Job(fraction, top, gates, spectra, output, save_model, html, model)
-    source = Input(data, job.outputs, fraction, id_column)
+    source = Input(inputs, job.outputs, fraction, id_column)
 
     def make(report: Report) -> "Subject":
         if model is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lrisk_cli.commands.detect_options import default_clusters
 from lrisk_cli.commands.scoring import RowTally
 from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.inputs import Inputs
 from lrisk_cli.names import DEFAULT_CLUSTER_RISK, Missing, Unseen
 from lrisk_cli.progress import Report
 
@@ -59,7 +60,7 @@ class Subject:
 class Input:
     """A table to be read, and the files that must not be among its own."""
 
-    data: Sequence[str]
+    data: Inputs
     outputs: Sequence[str | None]
     contamination: float | None
     id_column: str | None

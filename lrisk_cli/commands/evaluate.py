@@ -8,6 +8,7 @@ import typer
 from lrisk_cli.commands import cluster_options, options
 from lrisk_cli.commands.cluster_scoring import Questions, evaluate_clusters
 from lrisk_cli.errors import ExitCode, UsageError
+from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import EVALUATED_RISKS
 from lrisk_cli.progress import Report
 
@@ -63,6 +64,9 @@ def evaluate(
     seed: Seed = 0,
     label: cluster_options.Label = None,
     inlier_labels: cluster_options.InlierLabels = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = ".",
+    na_values: options.NaValues = None,
     missing: options.ScoringMissing = None,
     unseen: options.ScoringUnseen = None,
     html: options.HtmlFile = None,
@@ -78,10 +82,11 @@ def evaluate(
     the class. Those of clusters are squared distances to the nearest centre.
     """
     inliers = cluster_options.parse_inliers(inlier_labels, label)
+    inputs = make_inputs(data, delimiter, decimal, na_values)
     if _has_clusters(model, label, intervals=intervals):
         asked = Questions(risk or (), fail_on or (), losses, id_column, label, inliers)
         return evaluate_clusters(
-            model, data, asked, missing, unseen,
+            model, inputs, asked, missing, unseen,
             as_json=json, force=force, quiet=quiet, bar=not no_progress,
         )  # fmt: skip
     from lrisk_cli.commands.scoring import load_scorer, score_all
@@ -98,7 +103,7 @@ def evaluate(
     if html is not None:
         check_output(html, force=force)
     with ProgressDisplay("evaluate", quiet=quiet, bar=not no_progress) as report:
-        table = open_table(data, expected=scorer.encoding.dtypes)
+        table = open_table(inputs, expected=scorer.encoding.dtypes)
         check_apart([losses, html], [model, *table.paths])
         scored = score_all(scorer, table, id_column, keep=losses is not None, report=report)
         if losses is not None and scored.kept is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lrisk_cli.commands import fit_options, options, solver_options
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
+from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import (
     KernelName,
     LossName,
@@ -31,6 +32,9 @@ def fit(
     exclude: fit_options.Exclude = None,
     id_column: options.IdColumn = None,
     dtype: fit_options.Dtypes = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = ".",
+    na_values: options.NaValues = None,
     missing: fit_options.MissingPolicy = Missing.ERROR,
     unseen: fit_options.UnseenPolicy = Unseen.ERROR,
     max_categories: fit_options.MaxCategories = 100,
@@ -119,7 +123,7 @@ def fit(
         check_fit(options_of_fit)
     asked = FitFiles(output, losses, trace, html)
     job = Job(
-        data=data,
+        data=make_inputs(data, delimiter, decimal, na_values),
         dtypes=fit_options.parse_dtypes(dtype or ()),
         columns=DesignOptions(
             target=target,

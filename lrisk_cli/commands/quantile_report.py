@@ -8,6 +8,7 @@ from lrisk_cli.commands import fit_options, options, quantile_options
 from lrisk_cli.commands.comparing import Outcome
 from lrisk_cli.commands.quantile_subjects import Subject, files_subject, fits_subject
 from lrisk_cli.errors import ExitCode, UsageError
+from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import REPORTED_QUANTILES
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ def quantile_report(
     dtype: fit_options.Dtypes = None,
     task: quantile_options.TaskChoice = None,
     l2: fit_options.L2 = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = ".",
+    na_values: options.NaValues = None,
     missing: quantile_options.MissingPolicy = None,
     unseen: quantile_options.UnseenPolicy = None,
     quantiles: quantile_options.Levels = REPORTED_QUANTILES,
@@ -57,6 +61,7 @@ def quantile_report(
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.tables import check_apart
 
+    inputs = make_inputs(data, delimiter, decimal, na_values)
     asked = _Asked(parse_levels(quantiles), _parse_gates(fail_on or ()), by)
     of_fits = {
         "--target": target, "--risk": risk, "--holdout": holdout, "--repeats": repeats,
@@ -70,7 +75,7 @@ def quantile_report(
         subject = fits_subject(of_fits, missing, unseen)
     _check_outputs(output, html, force=force)
     with ProgressDisplay("quantile-report", quiet=quiet, bar=not no_progress) as report:
-        table = subject.open(data)
+        table = subject.open(inputs)
         check_apart([output, html], [*subject.paths, *table.paths])
         if by is not None:
             table.column(by)
