@@ -138,6 +138,8 @@ def encode_design(
         options.max_categories,
         options.standardize is not Standardize.NONE,
         options.scaling,
+        # A distance would count a hole as a move of its own.
+        marked=options.target is not None,
     )
     goal = None
     if raw.target is not None and train.target is not None:

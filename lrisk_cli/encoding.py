@@ -1,7 +1,7 @@
 """What a fit learned about its columns, and how new rows become the same numeric features."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ Targets = npt.NDArray[np.float64] | npt.NDArray[np.int32]
 
 INTERCEPT = "(intercept)"
 OTHER = "(other)"
+ABSENT = "(missing)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class Feature:
     """A column of the table: standardised if it holds numbers, one-hot if it holds text.
 
     `other`: one more 0/1 column for the categories that have none of their own.
-    `fill`: stands in for a missing cell, learned only under impute.
+    `fill`: stands in for a missing cell, learned only under impute. `indicator`: one more column,
+    its last, that is 1 where the cell was missing.
     """
 
     name: str
@@ -34,25 +36,40 @@ class Feature:
     categories: tuple[str, ...] = ()
     other: bool = False
     fill: float | str | None = None
+    indicator: bool = False
+
+    @property
+    def n_values(self) -> int:
+        """How many columns of X its values take."""
+        return 1 if self.kind == "number" else len(self.categories) + self.other
 
     @property
     def n_columns(self) -> int:
         """How many columns of X it takes."""
-        return 1 if self.kind == "number" else len(self.categories) + self.other
+        return self.n_values + self.indicator
 
     @property
     def column_names(self) -> tuple[str, ...]:
         """Its columns of X: "alcohol", or "color=red" and so on."""
+        absent = (f"{self.name}={ABSENT}",) * self.indicator
         if self.kind == "number":
-            return (self.name,)
-        return tuple(f"{self.name}={text}" for text in (*self.categories, *[OTHER] * self.other))
+            return (self.name, *absent)
+        texts = (*self.categories, *(OTHER,) * self.other)
+        return (*(f"{self.name}={text}" for text in texts), *absent)
 
     def positions(self, texts: Sequence[str]) -> Codes:
         """The one-hot column of each text, -1 for none; then that of a missing cell."""
         column = {text: position for position, text in enumerate(self.categories)}
         unseen = len(column) if self.other else -1
-        missing = -1 if self.fill is None else column[str(self.fill)]
+        missing = -1 if self.fill is None else self.filled_position
+        if self.indicator:
+            missing = self.n_values
         return np.array([*(column.get(text, unseen) for text in texts), missing], np.int32)
+
+    @property
+    def filled_position(self) -> int:
+        """The column, among its own, of what stands in for a missing cell."""
+        return 0 if self.kind == "number" else self.categories.index(str(self.fill))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +110,8 @@ class EncodedBatch:
     """The rows of a batch that can be scored; y is None when the batch has no target column.
 
     kept: offsets into the batch. dropped: rows left out, by reason. n_missing and n_unseen: rows
-    of the batch with a missing feature, with an unseen category, whether kept or not.
+    of the batch with a missing feature, with an unseen category, whether kept or not. filled:
+    cells of the rows kept that something stands in for, by column.
     """
 
     X: Floats
@@ -102,6 +120,7 @@ class EncodedBatch:
     dropped: dict[str, int]
     n_missing: int
     n_unseen: int
+    filled: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +197,7 @@ class Encoding:
             {reason: int(np.count_nonzero(rows)) for reason, rows in drops.items()},
             int(np.count_nonzero(holes[1:].any(axis=0))),
             int(np.count_nonzero(unseen)),
+            count_filled(holes[1:, kept], self.feature_names),
         )
 
     def fill(self, numbers: Floats, positions: Sequence[Codes], X: Floats) -> None:
@@ -187,6 +207,8 @@ class Encoding:
         category feature the one-hot column of each row, -1 for none.
         """
         scaled = [feature for feature in self.features if feature.kind == "number"]
+        marked = [at for at, feature in enumerate(scaled) if feature.indicator]
+        absent = np.isnan(numbers[:, marked])
         if any(feature.fill is not None for feature in scaled):
             fills = np.array([feature.fill for feature in scaled], np.float64)
             np.copyto(numbers, fills, where=np.isnan(numbers))
@@ -203,6 +225,19 @@ class Encoding:
         else:
             X[:, : starts[-1]] = numbers
         X[:, starts[-1] :] = 1.0
+        self._mark(absent, starts, X)
+
+    def _mark(self, absent: Flags, starts: npt.NDArray[np.intp], X: Floats) -> None:
+        """Fill in the indicators of numbers, and what stands beside those of categories.
+
+        absent: (rows, number features with an indicator), where they are missing.
+        """
+        marks = iter(absent.T)
+        for feature, first in zip(self.features, starts.tolist(), strict=False):
+            if feature.indicator and feature.kind == "number":
+                X[:, first + 1] = next(marks)
+            elif feature.indicator:
+                X[:, first + feature.filled_position] += X[:, first + feature.n_values]
 
     def _encode_texts(
         self, cells: Sequence[Floats | Texts], batch: Batch, label: str
@@ -240,6 +275,12 @@ def find_holes(columns: Sequence[Floats | Texts | None], n_rows: int) -> Flags:
         elif cells is not None:
             np.isnan(cells, out=missing)
     return holes
+
+
+def count_filled(holes: Flags, names: Sequence[str]) -> dict[str, int]:
+    """How many cells of each column are missing, where some are. holes: (columns, rows)."""
+    counts = np.count_nonzero(holes, axis=1).tolist()
+    return {name: count for name, count in zip(names, counts, strict=True) if count}
 
 
 def refuse_holes(holes: Flags, names: Sequence[str], label: str, first_row: int) -> None:

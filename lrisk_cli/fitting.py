@@ -235,6 +235,7 @@ def _record(design: Design, options: FitOptions, problem: Problem, solution: Sol
         rows_dropped=sum(design.counts.dropped.values()),
         drop_reasons=design.counts.dropped,
         fingerprint=design.fingerprint,
+        cells_filled=design.counts.filled,
         starts=tuple(starts) or None,
     )
 

@@ -23,11 +23,12 @@ BLOCK_NUMBERS = 1 << 16  # numbers worked on at a time: half a megabyte stays in
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """Rows read, rows used, and rows dropped by reason."""
+    """Rows read, rows used, rows dropped by reason, and cells filled in by column."""
 
     read: int
     used: int
     dropped: dict[str, int] = field(default_factory=dict)
+    filled: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,15 @@ def _pick(raw: RawRows, rows: npt.NDArray[np.intp], buffer: Buffer) -> RawRows:
         raw.rows[rows],
         None if raw.ids is None else raw.ids.take(arrow_of(rows)),
     )
+
+
+def count_missing(numbers: Floats) -> npt.NDArray[np.int64]:
+    """How many numbers of each column are NaN. numbers: (n, p); (p,)."""
+    counts = np.zeros(numbers.shape[1], np.int64)
+    step = block_rows(numbers.shape[1])
+    for start in range(0, len(numbers), step):
+        counts += np.count_nonzero(np.isnan(numbers[start : start + step]), axis=0)
+    return counts
 
 
 class Coded:
@@ -242,8 +252,21 @@ class _Gatherer:
             f"column '{name}': {count} cells are not numbers (such as {text!r}), taken as missing"
             for name, (text, count) in self._strays.items()
         )
-        row_counts = RowCounts(n_read, len(raw.rows), dropped)
+        row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))
         return Gathered(raw, row_counts, self._fingerprint.digest(n_read), notes)
+
+    def _count_filled(self, raw: RawRows) -> dict[str, int]:
+        """The missing cells that are left, which an encoding will fill in."""
+        if not len(self._blame):
+            return {}
+        counts = dict.fromkeys(name for name in self._names if name != self._target)
+        numbers = dict(zip(self._places, count_missing(raw.numbers).tolist(), strict=True))
+        texts = {
+            name: int(np.count_nonzero(texts.codes < 0))
+            for name, texts in zip(self._texts, raw.texts, strict=True)
+        }
+        found = numbers | texts
+        return {name: found[name] for name in counts if found[name]}
 
     def _finish_target(self, n_read: int) -> Floats | Texts | None:
         if self._target is None:

@@ -190,7 +190,7 @@ def _tally(raw: "RawDesign", missing: Missing) -> RowTally:
         for texts in kept.texts:
             holes |= texts.codes < 0
         n_missing += int(np.count_nonzero(holes))
-    return RowTally(counts.read, counts.used, counts.dropped, n_missing)
+    return RowTally(counts.read, counts.used, counts.dropped, n_missing, filled=counts.filled)
 
 
 def _load(
