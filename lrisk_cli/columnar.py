@@ -70,13 +70,23 @@ def read_records(
                 pre_buffer=False,
                 buffer_size=READ_BYTES,
             ) as file:
-                yield from file.iter_batches(n_rows, columns=list(names), use_threads=False)
+                batches = file.iter_batches(n_rows, columns=list(names), use_threads=False)
+                yield from map(_without_views, batches)
             return
         for batch in _arrow_batches(_open_arrow(source)):
             for start in range(0, batch.num_rows, n_rows):
-                yield batch.select(list(names)).slice(start, n_rows)
+                yield _without_views(batch.select(list(names)).slice(start, n_rows))
     except (OSError, pa.ArrowException) as error:
         raise unreadable(source.label, error) from error
+
+
+def _without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Texts in one piece of memory each: few functions of Arrow take those in scattered pieces."""
+    for at, kind in enumerate(batch.schema.types):
+        if pa.types.is_string_view(kind):
+            whole = batch.column(at).cast(pa.large_string())
+            batch = batch.set_column(at, batch.schema.names[at], whole)
+    return batch
 
 
 def _open_arrow(source: Source) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:

@@ -188,6 +188,8 @@ def _choose_columns(
         raise UsageError(f"--id: '{options.target}' is the target; choose another column")
     asked = options.features or [column.name for column in table.columns]
     left = [name for name in asked if name not in taken and name not in options.exclude]
+    if not left and not options.exclude:
+        raise DataError(f"{table.label}: no column is left to learn from; add one to the table")
     if not left:
         raise UsageError(f"{table.label}: no features are left; exclude fewer columns")
     return tuple(table.column(name) for name in left), target
