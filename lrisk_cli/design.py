@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lrisk_cli.arrays import Flags
 from lrisk_cli.cells import Codes, Floats, Texts
-from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Target, Targets, unseen_cell
+from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Filler, Target, Targets, unseen_cell
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.gathering import (
     Gathered,
@@ -234,9 +234,9 @@ def _encode_rows(
     flat = raw.buffer.view()
     X = flat.reshape(n_rows, wide)
     # From the last rows to the first: wide rows only overwrite narrow ones already copied out.
-    step = block_rows(wide)
+    step, filler = block_rows(wide), Filler(encoding)
     for start in reversed(range(0, n_rows, step)):
         stop = min(start + step, n_rows)
         numbers = flat[start * narrow : stop * narrow].reshape(stop - start, narrow).copy()
-        encoding.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
+        filler.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
     return Design(X, y, targets, raw.rows, raw.ids, encoding, *shared)

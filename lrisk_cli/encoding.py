@@ -10,6 +10,7 @@ import numpy.typing as npt
 from lrisk_cli.arrays import Flags
 from lrisk_cli.cells import Codes, Floats, Texts, shortest_text
 from lrisk_cli.errors import DataError
+from lrisk_cli.kernels import core
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.tables import Batch
 
@@ -189,7 +190,8 @@ class Encoding:
         kept = np.flatnonzero(~np.any([np.zeros(batch.n_rows, bool), *drops.values()], axis=0))
         numbers = [values[kept] for values in cells if not isinstance(values, Texts)]
         X = np.empty((len(kept), self.n_columns))
-        self.fill(stack(numbers, len(kept)), [codes[kept] for codes in positions], X)
+        codes = [codes[kept] for codes in positions]
+        Filler(self).fill(stack(numbers, len(kept)), codes, X)
         return EncodedBatch(
             X,
             None if y is None else y[kept],
@@ -199,45 +201,6 @@ class Encoding:
             int(np.count_nonzero(unseen)),
             count_filled(holes[1:, kept], self.feature_names),
         )
-
-    def fill(self, numbers: Floats, positions: Sequence[Codes], X: Floats) -> None:
-        """Write encoded rows into X (rows, n_columns), which lies in one piece of memory.
-
-        numbers: (rows, number features), raw, NaN for missing; overwritten. positions: for each
-        category feature the one-hot column of each row, -1 for none.
-        """
-        scaled = [feature for feature in self.features if feature.kind == "number"]
-        marked = [at for at, feature in enumerate(scaled) if feature.indicator]
-        absent = np.isnan(numbers[:, marked])
-        if any(feature.fill is not None for feature in scaled):
-            fills = np.array([feature.fill for feature in scaled], np.float64)
-            np.copyto(numbers, fills, where=np.isnan(numbers))
-        numbers -= np.array([feature.mean for feature in scaled])
-        numbers /= np.array([feature.scale for feature in scaled])
-        starts = np.cumsum([0, *(feature.n_columns for feature in self.features)])
-        categories = [feature.kind == "category" for feature in self.features]
-        if any(categories):
-            X[:] = 0.0
-            X[:, starts[:-1][np.logical_not(categories)]] = numbers
-            codes = np.stack(positions, axis=1)
-            first_cells = np.arange(0, X.size, X.shape[1])[:, np.newaxis] + starts[:-1][categories]
-            X.reshape(-1)[(first_cells + codes)[codes >= 0]] = 1.0
-        else:
-            X[:, : starts[-1]] = numbers
-        X[:, starts[-1] :] = 1.0
-        self._mark(absent, starts, X)
-
-    def _mark(self, absent: Flags, starts: npt.NDArray[np.intp], X: Floats) -> None:
-        """Fill in the indicators of numbers, and what stands beside those of categories.
-
-        absent: (rows, number features with an indicator), where they are missing.
-        """
-        marks = iter(absent.T)
-        for feature, first in zip(self.features, starts.tolist(), strict=False):
-            if feature.indicator and feature.kind == "number":
-                X[:, first + 1] = next(marks)
-            elif feature.indicator:
-                X[:, first + feature.filled_position] += X[:, first + feature.n_values]
 
     def _encode_texts(
         self, cells: Sequence[Floats | Texts], batch: Batch, label: str
@@ -264,6 +227,51 @@ class Encoding:
         texts = cells if isinstance(cells, Texts) else spell_numbers(cells)
         text = texts.values[texts.codes[row]]
         raise unseen_cell(label, name, batch.source_row + row, text)
+
+
+class Filler:
+    """Writes the rows of an encoding into matrices, block after block."""
+
+    def __init__(self, encoding: Encoding) -> None:
+        features = encoding.features
+        numbers = [feature for feature in features if feature.kind == "number"]
+        stops = np.cumsum([feature.n_columns for feature in features])
+        starts = stops - [feature.n_columns for feature in features]
+        categories = np.array([feature.kind == "category" for feature in features])
+        self._fills = np.array([feature.fill for feature in numbers], np.float64)
+        self._means = np.array([feature.mean for feature in numbers], np.float64)
+        self._scales = np.array([feature.scale for feature in numbers], np.float64)
+        self._columns = starts[~categories]
+        self._one_hot = starts[categories].tolist()
+        self._width = int(stops[-1])
+        # Where numbers with an indicator stand, among the numbers and among the columns.
+        self._marked = [at for at, feature in enumerate(numbers) if feature.indicator]
+        # Of categories with one: its column, and that of what stands in for a missing cell.
+        self._beside = [
+            (start + feature.n_values, start + feature.filled_position)
+            for feature, start in zip(features, starts.tolist(), strict=True)
+            if feature.indicator and feature.kind == "category"
+        ]
+
+    def fill(self, numbers: Floats, positions: Sequence[Codes], X: Floats) -> None:
+        """Write encoded rows into X (rows, n_columns), which lies in one piece of memory.
+
+        numbers: (rows, number features), raw, NaN for missing; overwritten. positions: for each
+        category feature the one-hot column of each row, -1 for none.
+        """
+        absent = np.isnan(numbers[:, self._marked]) if self._marked else None
+        if not np.isnan(self._fills).all():
+            np.copyto(numbers, self._fills, where=np.isnan(numbers))
+        if self._one_hot:
+            X[:] = 0.0
+        core.standardize_rows(numbers, self._means, self._scales, self._columns, X)
+        for codes, first in zip(positions, self._one_hot, strict=True):
+            core.mark_codes(codes, first, X)
+        if absent is not None:
+            X[:, self._columns[self._marked] + 1] = absent
+        for mark, filled in self._beside:
+            X[:, filled] += X[:, mark]
+        X[:, self._width :] = 1.0
 
 
 def find_holes(columns: Sequence[Floats | Texts | None], n_rows: int) -> Flags:

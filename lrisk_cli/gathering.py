@@ -11,6 +11,7 @@ from lrisk_cli.arrays import Buffer, Flags, arrow_of
 from lrisk_cli.cells import Codes, Floats, Texts
 from lrisk_cli.encoding import find_holes, refuse_holes
 from lrisk_cli.fingerprints import Fingerprint
+from lrisk_cli.kernels import core
 from lrisk_cli.names import Missing
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.tables import Batch, Column, Table, join_arrays
@@ -176,11 +177,11 @@ class _Matrix:
         if stop > self.buffer.size:
             self.buffer.resize(max(stop, self.buffer.size + GROWTH))
         block = self.buffer.view()[first_row * self._width : stop].reshape(n_rows, self._width)
-        block = block[:, first_column : first_column + len(columns)]
         step = block_rows(self._width)
         for low in range(0, n_rows, step):
             high = low + step
-            np.stack([column[low:high] for column in columns], axis=1, out=block[low:high])
+            for column, values in enumerate(columns, first_column):
+                core.place_column(values[low:high], column, block[low:high])
 
 
 class _Gatherer:
@@ -208,8 +209,8 @@ class _Gatherer:
     def add(self, batch: Batch, names: Sequence[str]) -> None:
         """Take in the next rows of the columns `names`."""
         columns: dict[str, Any] = {name: batch.columns[name] for name in names}
-        self._fingerprint.add(columns, batch.first_row, batch.n_rows)
-        self._note_holes(columns, batch)
+        if self._fingerprint.add(columns, batch.first_row):
+            self._note_holes(columns, batch)
         for name, stray in batch.strays.items():
             text, count = self._strays.get(name, (stray.text, 0))
             self._strays[name] = (text, count + stray.count)
@@ -277,8 +278,6 @@ class _Gatherer:
     def _note_holes(self, columns: dict[str, Any], batch: Batch) -> None:
         """Refuse missing cells, or blame the rows that have to go for them."""
         holes = find_holes(list(columns.values()), batch.n_rows)
-        if not holes.any():
-            return
         if self._missing is Missing.ERROR:
             refuse_holes(holes, list(columns), batch.source, batch.source_row)
         stop = batch.first_row + batch.n_rows

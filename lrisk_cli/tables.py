@@ -31,6 +31,7 @@ __all__ = [
 BATCH_ROWS = 16_384
 BATCH_CELLS = 1 << 21
 PARQUET_NUMBERS = 1 << 19
+OPEN_COLUMN = 3 << 20  # bytes of pages
 DTYPES = ("number", "category", "string")
 
 Kind = Literal["number", "text", "nested"]
@@ -90,11 +91,12 @@ class Table:
         """The columns in the groups in which a caller that needs them all had better read them.
 
         Every open column of a Parquet file holds some pages, megabytes if the table is long, so
-        a few are read at a time.
+        a few are read at a time: so many that their pages are few beside the numbers themselves.
         """
         step = len(names)
         if self.n_rows and all(source.format == "parquet" for source in self.sources):
-            step = max(2, PARQUET_NUMBERS // self.n_rows)
+            affordable = self.n_rows * len(names) * 8 // 6 // OPEN_COLUMN
+            step = max(2, PARQUET_NUMBERS // self.n_rows, affordable)
         return [list(names[start : start + step]) for start in range(0, len(names), step)]
 
     def batches(
