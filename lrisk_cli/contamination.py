@@ -99,15 +99,19 @@ class ScaleMixture:
 
 
 def fit_scales(sizes: Array) -> ScaleMixture:
-    """The mixture of scales that makes the sizes likeliest, and its border. sizes: (n,), >= 0."""
-    ascending = np.sort(sizes)
-    n, largest = len(ascending), float(ascending[-1])
+    """The mixture of scales that makes the sizes likeliest, and its border.
+
+    sizes: (n,), >= 0; used up, as long tables have no room for a copy.
+    """
+    sizes.sort()
+    n, middle, largest = len(sizes), float(sizes[len(sizes) // 2]), float(sizes[-1])
     if largest == 0.0:
         return ScaleMixture(np.ones(1), np.ones(1), 1)
     edges = np.linspace(0, n, min(n, POINTS) + 1).astype(np.intp)
     counts = np.diff(edges)
-    points = np.sqrt(np.add.reduceat(ascending**2, edges[:-1]) / counts)
-    low = max(float(ascending[n // 2]) / BELOW_MEDIAN, largest * 1e-12)
+    np.square(sizes, out=sizes)
+    points = np.sqrt(np.add.reduceat(sizes, edges[:-1]) / counts)
+    low = max(middle / BELOW_MEDIAN, largest * 1e-12)
     n_scales = int(np.ceil(np.log(largest / low) / np.log(STEP))) + 2
     scales = low * STEP ** np.arange(n_scales)
     shares = _likeliest_shares(points, counts / n, scales)
@@ -125,7 +129,8 @@ def find_border(
         fraction = _swapped_share(losses, n_classes)
         found = Border(fraction, -float(np.log(max(fraction, TINY) / (n_classes - 1))), 1.0)
     else:
-        sizes = np.sqrt(2.0 * losses)
+        sizes = 2.0 * losses
+        np.sqrt(sizes, out=sizes)
         mixture = fit_scales(sizes)
         scale = mixture.inlier_scale
         found = Border(mixture.fraction, mixture.threshold(len(losses)) / scale, scale)

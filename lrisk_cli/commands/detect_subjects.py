@@ -148,10 +148,12 @@ def stream_rows(
 ) -> Subject:
     """Rows by their loss under a model, 8 bytes of memory for each; `look` reads them again."""
     from lrisk_cli.contamination import find_border
+    from lrisk_cli.metrics import check_largest
 
     model = _load(path, target, missing, unseen)
     table = source.open(expected=model.encoding.dtypes)
     rows, usual, losses = _losses_of(model, table, report)
+    check_largest(float(losses.max()))
     border = find_border(losses, loss_kind(model), source.contamination)
 
     def look(places: "Places", name_all: bool) -> Looked:
