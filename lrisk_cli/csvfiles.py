@@ -189,7 +189,8 @@ def _blocks(source: Source, layout: Layout, size: int) -> Iterator[bytes]:
     with source.open() as stream:
         _read(stream, layout.body, source)
         rest = b""
-        while len(chunk := _read(stream, size, source)) == size:
+        # A record that goes on is read in ever larger chunks, as each time all of it is searched.
+        while len(chunk := _read(stream, more := max(size, len(rest)), source)) == more:
             block = rest + chunk
             end = _last_record(block, layout)
             rest = block[end:]
@@ -255,10 +256,13 @@ def _is_cut_short(block: bytes, delimiter: str) -> bool:
 
 def _first_record(start: bytes, skipped: int, newline: bytes) -> int:
     """Offset just after the header, which may hold newlines in quotes; 0 where it does not end."""
-    end = start.find(newline, skipped)
-    while end >= 0 and start.count(b'"', skipped, end) % 2:
-        end = start.find(newline, end + 1)
-    return end + 1
+    n_quotes = 0
+    while (end := start.find(newline, skipped)) >= 0:
+        n_quotes += start.count(b'"', skipped, end)
+        skipped = end + 1
+        if n_quotes % 2 == 0:
+            return skipped
+    return 0
 
 
 def _decode_header(header: bytes, label: str) -> str:

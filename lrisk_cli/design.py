@@ -22,6 +22,7 @@ from lrisk_cli.gathering import (
     split_rows,
 )
 from lrisk_cli.learning import decide_task, find_classes, learn_features, learn_target
+from lrisk_cli.memory import Allowance
 from lrisk_cli.names import Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.tables import Column, Table
@@ -82,6 +83,7 @@ class RawDesign:
     features: tuple[Column, ...]
     target: Column | None
     gathered: Gathered
+    allowance: Allowance
 
 
 def build_design(
@@ -100,7 +102,7 @@ def read_design(table: Table, options: DesignOptions, report: Report = silent) -
     features, target = _choose_columns(table, options)
     gathered = gather(table, features, target, options.id_column, options.missing, report)
     _check_enough(table.label, gathered.counts)
-    return RawDesign(table.label, features, target, gathered)
+    return RawDesign(table.label, features, target, gathered, table.allowance)
 
 
 def copy_part(raw: RawDesign, rows: npt.NDArray[np.intp]) -> RawDesign:
@@ -147,6 +149,8 @@ def encode_design(
         place = f"{raw.label}, column '{raw.target.name}'"
         goal = learn_target(place, raw.target.name, train.target, classes, scaled, options.scaling)
     encoding = Encoding(learned, options.intercept, goal, options.missing, options.unseen)
+    n_rows = sum(len(part.rows) for part in (train, test) if part is not None)
+    raw.allowance.check(raw.label, n_rows, encoding.n_columns)
     shared = (gathered.counts, gathered.fingerprint, (*notes, *gathered.notes, *oddities))
     return (
         _encode_rows(raw.label, train, encoding, shared),

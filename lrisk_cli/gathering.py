@@ -19,6 +19,7 @@ from lrisk_cli.tables import Batch, Column, Table, join_arrays
 Rows = npt.NDArray[np.int64]
 
 GROWTH = 1 << 21  # numbers added when the buffer is full: 16 MB
+TEXT_BYTES = 150  # of a text beside its letters: an object, and its place in a dictionary
 BLOCK_NUMBERS = 1 << 16  # numbers worked on at a time: half a megabyte stays in the cache
 
 
@@ -77,6 +78,8 @@ def gather(
     report: Report,
 ) -> Gathered:
     """Read the table once. Rows with missing cells are refused, dropped or kept, by `missing`."""
+    n_numbers = sum(feature.kind == "number" for feature in features)
+    table.allowance.check(table.label, table.n_rows or 0, n_numbers)
     gatherer = _Gatherer(features, target, missing, table.n_rows or 0)
     names = [column.name for column in (*features, target) if column is not None]
     groups = table.column_groups(names)
@@ -89,6 +92,7 @@ def gather(
             gatherer.add(batch, group)
             gatherer.ids += [batch.columns[name] for name in as_is]
             n_read += batch.n_rows
+            table.allowance.check(table.label, n_read, n_numbers, gatherer.text_bytes)
             done = n_read if table.n_rows is None else (number - 1) * table.n_rows + n_read
             report(Progress("read", done / len(groups), table.n_rows))
     return gatherer.finish(n_read)
@@ -140,11 +144,15 @@ def count_missing(numbers: Floats) -> npt.NDArray[np.int64]:
 
 
 class Coded:
-    """A text column under one set of codes, though every batch brings its own."""
+    """A text column under one set of codes, though every batch brings its own.
+
+    n_bytes: about what it takes.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
         self._parts: list[Codes] = []
+        self.n_bytes = 0
 
     @property
     def n_values(self) -> int:
@@ -154,8 +162,10 @@ class Coded:
     def add(self, texts: Texts) -> Codes:
         """Take the next rows; their codes, -1 where there is no text."""
         known = self._known
+        self.n_bytes += sum(TEXT_BYTES + len(text) for text in texts.values if text not in known)
         codes = [known.setdefault(text, len(known)) for text in texts.values]
         self._parts.append(np.array([*codes, -1], np.int32)[texts.codes])
+        self.n_bytes += self._parts[-1].nbytes
         return self._parts[-1]
 
     def finish(self) -> Texts:
@@ -205,6 +215,11 @@ class _Gatherer:
         self._blame = np.zeros(0, np.int32)
         self._strays: dict[str, tuple[str, int]] = {}
         self._fingerprint = Fingerprint()
+
+    @property
+    def text_bytes(self) -> int:
+        """About what the texts take."""
+        return sum(texts.n_bytes for texts in (*self._texts.values(), self._target_texts))
 
     def add(self, batch: Batch, names: Sequence[str]) -> None:
         """Take in the next rows of the columns `names`."""

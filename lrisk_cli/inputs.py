@@ -1,9 +1,10 @@
 """What a command line says about its tables: where they are, and how their cells are written."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from lrisk_cli.errors import UsageError
+from lrisk_cli.memory import Allowance, make_allowance
 
 DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 DECIMALS = (".", ",")
@@ -31,12 +32,14 @@ PLAIN = Spelling()
 class Inputs:
     """Paths, patterns, folders, addresses or "-", and how they are to be read.
 
-    delimiter: between the fields of text files; None for what the header suggests.
+    delimiter: between the fields of text files; None for what the header suggests. allowance: of
+    memory, where all rows are held at once.
     """
 
     names: tuple[str, ...]
     delimiter: str | None = None
     spelling: Spelling = PLAIN
+    allowance: Allowance = field(default_factory=lambda: make_allowance(None))
 
     def beside(self, name: str) -> "Inputs":
         """Another table that is read in the same way."""
@@ -44,13 +47,19 @@ class Inputs:
 
 
 def make_inputs(
-    names: Sequence[str], delimiter: str | None, decimal: str, na_values: str | None
+    names: Sequence[str],
+    delimiter: str | None,
+    decimal: str,
+    na_values: str | None,
+    memory_limit: str | None = None,
 ) -> Inputs:
     """The inputs that the texts of options describe; UsageError where they cannot be meant."""
     if decimal not in DECIMALS:
         raise UsageError(f"--decimal takes . or , and got {decimal!r}")
     missing = tuple(text.strip() for text in (na_values or "").split(",") if text.strip())
-    return Inputs(tuple(names), _parse_delimiter(delimiter), Spelling(decimal, missing))
+    spelling = Spelling(decimal, missing)
+    allowance = make_allowance(memory_limit)
+    return Inputs(tuple(names), _parse_delimiter(delimiter), spelling, allowance)
 
 
 def _parse_delimiter(text: str | None) -> str | None:

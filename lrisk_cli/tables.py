@@ -12,6 +12,7 @@ from lrisk_cli.arrays import arrow_texts
 from lrisk_cli.cells import Cells, Floats, Stray, Texts, infer_cells, to_numbers, to_texts
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.inputs import PLAIN, Inputs, Spelling
+from lrisk_cli.memory import Allowance, make_allowance
 from lrisk_cli.outputs import (
     check_apart,
     check_output,
@@ -74,6 +75,7 @@ class Table:
     batch_rows: int
     settled: frozenset[str] = frozenset()
     spelling: Spelling = PLAIN
+    allowance: Allowance = field(default_factory=lambda: make_allowance(None))
 
     def column(self, name: str) -> Column:
         """The column of that name. DataError, with the nearest names, when there is none."""
@@ -219,6 +221,7 @@ def open_table(
         batch_rows,
         frozenset(expected or ()),
         inputs.spelling,
+        inputs.allowance,
     )
 
 

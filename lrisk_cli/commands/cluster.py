@@ -34,6 +34,7 @@ def cluster(
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = ".",
     na_values: options.NaValues = None,
+    memory_limit: options.MemoryLimit = None,
     missing: fit_options.MissingPolicy = Missing.ERROR,
     unseen: fit_options.UnseenPolicy = Unseen.ERROR,
     max_categories: fit_options.MaxCategories = 100,
@@ -65,7 +66,7 @@ def cluster(
     from lrisk_cli.design import DesignOptions
 
     job = _Job(
-        data=make_inputs(data, delimiter, decimal, na_values),
+        data=make_inputs(data, delimiter, decimal, na_values, memory_limit),
         dtypes=fit_options.parse_dtypes(dtype or ()),
         ks=cluster_options.parse_clusters(clusters),
         columns=DesignOptions(

@@ -89,6 +89,7 @@ def compare(
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = ".",
     na_values: options.NaValues = None,
+    memory_limit: options.MemoryLimit = None,
     missing: fit_options.MissingPolicy = Missing.ERROR,
     max_categories: fit_options.MaxCategories = 100,
     task: fit_options.TaskChoice = Task.AUTO,
@@ -127,7 +128,7 @@ def compare(
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.tables import open_table
 
-    inputs = make_inputs(data, delimiter, decimal, na_values)
+    inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
     planted = None if corrupt is None else parse_corruption(corrupt)
     rivals = _parse_rivals(rival)
     columns = DesignOptions(

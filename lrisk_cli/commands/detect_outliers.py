@@ -36,6 +36,7 @@ def detect_outliers(
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = ".",
     na_values: options.NaValues = None,
+    memory_limit: options.MemoryLimit = None,
     missing: quantile_options.MissingPolicy = None,
     unseen: quantile_options.UnseenPolicy = None,
     max_categories: fit_options.MaxCategories = MAX_CATEGORIES,
@@ -104,7 +105,7 @@ def detect_outliers(
         features=fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map),
     )
     check_fit(fit)
-    inputs = make_inputs(data, delimiter, decimal, na_values)
+    inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
     dtypes = fit_options.parse_dtypes(dtype or ())
     columns = DesignOptions(
         target=target,

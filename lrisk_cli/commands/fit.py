@@ -35,6 +35,7 @@ def fit(
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = ".",
     na_values: options.NaValues = None,
+    memory_limit: options.MemoryLimit = None,
     missing: fit_options.MissingPolicy = Missing.ERROR,
     unseen: fit_options.UnseenPolicy = Unseen.ERROR,
     max_categories: fit_options.MaxCategories = 100,
@@ -123,7 +124,7 @@ def fit(
         check_fit(options_of_fit)
     asked = FitFiles(output, losses, trace, html)
     job = Job(
-        data=make_inputs(data, delimiter, decimal, na_values),
+        data=make_inputs(data, delimiter, decimal, na_values, memory_limit),
         dtypes=fit_options.parse_dtypes(dtype or ()),
         columns=DesignOptions(
             target=target,

@@ -44,6 +44,15 @@ NaValues = Annotated[
         help="Texts or numbers that stand for a missing cell, beside the empty one.",
     ),
 ]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="SIZE",
+        help="Refuse a table whose rows would take more memory than this, such as 2GB or 500MB.",
+        show_default="all that the machine has",
+    ),
+]
 IdColumn = Annotated[
     str | None,
     typer.Option("--id", metavar="COLUMN", help="Column that names the rows in results."),

@@ -38,6 +38,7 @@ def quantile_report(
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = ".",
     na_values: options.NaValues = None,
+    memory_limit: options.MemoryLimit = None,
     missing: quantile_options.MissingPolicy = None,
     unseen: quantile_options.UnseenPolicy = None,
     quantiles: quantile_options.Levels = REPORTED_QUANTILES,
@@ -61,7 +62,7 @@ def quantile_report(
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.tables import check_apart
 
-    inputs = make_inputs(data, delimiter, decimal, na_values)
+    inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
     asked = _Asked(parse_levels(quantiles), _parse_gates(fail_on or ()), by)
     of_fits = {
         "--target": target, "--risk": risk, "--holdout": holdout, "--repeats": repeats,
