@@ -104,7 +104,7 @@ def test_a_field_without_end_is_refused_soon(tmp_path, monkeypatch, start, piece
         file.write(start + piece * ((12 << 20) // len(piece)))
     began = time.perf_counter()
     with pytest.raises(DataError, match=r"a record is longer than 4 MB"):
-        open_table([str(tmp_path / "long.csv.gz")])
+        list(open_table([str(tmp_path / "long.csv.gz")]).batches(["y"]))
     assert time.perf_counter() - began < 8.0
 
 
