@@ -99,7 +99,7 @@ def build_design(
 
 def read_design(table: Table, options: DesignOptions, report: Report = silent) -> RawDesign:
     """Read the columns that are asked for, and drop the rows that cannot be used."""
-    features, target = _choose_columns(table, options)
+    features, target = choose_columns(table, options)
     gathered = gather(table, features, target, options.id_column, options.missing, report)
     _check_enough(table.label, gathered.counts)
     return RawDesign(table.label, features, target, gathered, table.allowance)
@@ -168,7 +168,7 @@ def _see_target(raw: RawDesign, options: DesignOptions) -> tuple[tuple[str, ...]
     return find_classes(place, cells) if task is Task.CLASSIFICATION else (), notes
 
 
-def _choose_columns(
+def choose_columns(
     table: Table, options: DesignOptions
 ) -> tuple[tuple[Column, ...], Column | None]:
     """The feature columns, in the order asked for or that of the file, and the target."""

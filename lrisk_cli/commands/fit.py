@@ -20,7 +20,7 @@ from lrisk_cli.names import (
 )
 
 if TYPE_CHECKING:
-    from lrisk_cli.commands.fit_run import Done, Result
+    from lrisk_cli.commands.fit_run import Done, Job, Result
     from lrisk_cli.fitting import FitOptions
     from lrisk_cli.selection import Scheme
 
@@ -77,6 +77,7 @@ def fit(
     losses: fit_options.LossesFile = None,
     trace: fit_options.TraceFile = None,
     html: options.HtmlFile = None,
+    dry_run: fit_options.DryRun = False,
     json: options.Json = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -150,6 +151,9 @@ def fit(
             asked, [str(each.risk) for each in fits], apart=cv is None and len(fits) > 1
         ),
     )
+    if dry_run:
+        _show_plan(job, as_json=json, quiet=quiet, bar=not no_progress)
+        return ExitCode.DONE
     done = run(job, force=force, quiet=quiet, bar=not no_progress)
     _show(done, as_json=json)
     if require_convergence:
@@ -170,6 +174,26 @@ def _scheme(
     if len({fit.l2 for fit in fits}) > 1:
         raise UsageError("--l2: several penalties need --cv to choose one of them; add --cv 5")
     return None
+
+
+def _show_plan(job: "Job", *, as_json: bool, quiet: bool, bar: bool) -> None:
+    """What the job would read, and the memory that it would take."""
+    from lrisk_cli.planning import plan_design
+    from lrisk_cli.reports.documents import print_document
+    from lrisk_cli.reports.plans import plan_document, print_plan
+    from lrisk_cli.reports.progress import ProgressDisplay
+    from lrisk_cli.tables import open_table
+
+    if job.fits[0].features.kernel is not KernelName.LINEAR:
+        raise UsageError("--dry-run knows the memory of linear fits; leave out --kernel")
+    flat = all(fit.risk.flat for fit in job.fits)
+    with ProgressDisplay("fit", quiet=quiet, bar=bar) as report:
+        table = open_table(job.data, dtypes=job.dtypes)
+        plan = plan_design(table, job.columns, flat=flat, report=report)
+    if as_json:
+        print_document(plan_document(plan))
+    else:
+        print_plan(plan)
 
 
 def _insist(results: "Sequence[Result]") -> None:
