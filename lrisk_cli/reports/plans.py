@@ -14,6 +14,7 @@ def print_plan(plan: Plan) -> None:
     n_files = len(plan.files)
     more = f" and {n_files - 1} more" if n_files > 1 else ""
     widest = max(plan.features, key=lambda feature: feature.n_columns)
+    wide = f"; the widest is {plain(widest.name)} ({widest.n_columns} columns)"
     print_pairs(
         [
             ("data", plain(plan.files[0]) + more),
@@ -21,8 +22,8 @@ def print_plan(plan: Plan) -> None:
             ("rows", describe_rows(plan.counts)),
             (
                 "features",
-                f"{kinds.count('number')} of numbers, {kinds.count('category')} of categories; the "
-                f"widest is {plain(widest.name)} ({widest.n_columns} columns)",
+                f"{kinds.count('number')} of numbers, {kinds.count('category')} of categories"
+                f"{wide if widest.n_columns > 1 else ''}",
             ),
             (
                 "design",
