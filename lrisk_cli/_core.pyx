@@ -34,6 +34,7 @@ def cpu_has_avx2() -> bool:
     return lrisk_cpu_has_avx2()
 
 
+include "_core_reading.pxi"
 include "_core_passes.pxi"
 include "_core_softmax.pxi"
 include "_core_gram.pxi"

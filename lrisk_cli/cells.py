@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lrisk_cli.arrays import Flags, arrow_of, null_flags, numpy_of, true_flags
+from lrisk_cli.arrays import Flags, arrow_of, arrow_texts, null_flags, numpy_of, true_flags
+from lrisk_cli.inputs import PLAIN, Spelling
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -68,19 +69,21 @@ class Stray:
     wanted: str
 
 
-def infer_cells(sample: pa.Array) -> Cells | None:
+def infer_cells(sample: pa.Array, spelling: Spelling = PLAIN) -> Cells | None:
     """What a sample of text cells looks like; None when every cell is missing.
 
     Numbers and dates need a majority, so that a few strays do not turn a column into text; one
     zero-padded code is enough to keep it text.
     """
     cells = pc.utf8_trim_whitespace(sample.drop_null())
+    if spelling.missing:
+        cells = cells.filter(pc.invert(_named_missing(cells, spelling)))
     n_cells = len(cells) - _count(cells, MISSING)
     if n_cells == 0:
         return None
     if _count(cells, ZERO_PADDED):
         return Cells.TEXT
-    n_numbers = _count(cells, NUMBER)
+    n_numbers = _count(_respelled(cells, spelling), NUMBER)
     if 2 * n_numbers > n_cells:
         return Cells.INTEGER if _count(cells, INTEGER) == n_numbers else Cells.NUMBER
     if 2 * _count(cells, ISO_DATE) > n_cells:
@@ -101,16 +104,23 @@ def cells_of_type(kind: pa.DataType) -> Cells:
     return Cells.TEXT if _is_text(kind) or pa.types.is_null(kind) else Cells.NESTED
 
 
-def to_numbers(column: pa.Array, cells: Cells) -> tuple[Floats, Stray | None]:
+def to_numbers(
+    column: pa.Array, cells: Cells, spelling: Spelling = PLAIN
+) -> tuple[Floats, Stray | None]:
     """Float64 values with NaN for missing cells and for strays. A date counts days since 1970."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    strays = None
     if pa.types.is_temporal(column.type):
-        return _days(column), None
-    if _is_text(column.type):
-        numbers, strays = _parse_dates(column) if cells is Cells.DATE else _parse(column, cells)
+        numbers = _days(column)
+    elif not _is_text(column.type):
+        numbers = _floats(column)
+    elif cells is Cells.DATE:
+        numbers, strays = _parse_dates(column)
     else:
-        numbers, strays = _floats(column), None
+        numbers, strays = _parse(_respelled(column, spelling), cells)
+    if spelling.missing:
+        numbers, strays = _without_missing(column, numbers, strays, cells, spelling)
     infinite = np.isinf(numbers)
     if infinite.any():
         strays = infinite if strays is None else strays | infinite
@@ -122,16 +132,31 @@ def to_numbers(column: pa.Array, cells: Cells) -> tuple[Floats, Stray | None]:
     return np.where(strays, np.nan, numbers), stray
 
 
-def to_texts(column: pa.Array, cells: Cells) -> Texts:
+def _without_missing(
+    column: pa.Array, numbers: Floats, strays: Flags | None, cells: Cells, spelling: Spelling
+) -> tuple[Floats, Flags | None]:
+    """Numbers and strays, those that the user calls missing taken out."""
+    if strays is not None:
+        trimmed = pc.utf8_trim_whitespace(column)
+        strays = strays & ~true_flags(_named_missing(trimmed, spelling))
+        strays = strays if strays.any() else None
+    read = _parse_date if cells is Cells.DATE else _parse_number
+    known = [read(text.replace(spelling.decimal, ".")) for text in spelling.missing]
+    named = np.isin(numbers, [number for number in known if np.isfinite(number)])
+    return (np.where(named, np.nan, numbers) if named.any() else numbers), strays
+
+
+def to_texts(column: pa.Array, cells: Cells, spelling: Spelling = PLAIN) -> Texts:
     """Coded text; numbers are spelled as briefly as possible, an empty text is missing."""
     if not pa.types.is_dictionary(column.type):
         column = _spelled(column).dictionary_encode()
     codes = numpy_of(pc.cast(column.indices, pa.int32()), np.int32)
-    values = [_plain(value, cells) for value in _spelled(column.dictionary).to_pylist()]
+    spelled = _spelled(column.dictionary).to_pylist()
+    values = [_plain(value, cells) for value in spelled]
     missing = null_flags(column.indices)
     if missing is not None:
         codes = np.where(missing, np.int32(-1), codes)
-    empty = [code for code, value in enumerate(values) if not value]
+    empty = [code for code, value in enumerate(spelled) if spelling.is_missing(value)]
     if empty:
         codes = np.where(np.isin(codes, empty), np.int32(-1), codes)
     return Texts(codes, values)
@@ -151,6 +176,18 @@ def _spelled(column: pa.Array) -> pa.Array:
     text = column if _is_text(column.type) else pc.cast(column, pa.string())
     # -0 and 0 are the same number, so they are the same category.
     return pc.replace_substring_regex(text, "^-0$", "0") if text is not column else text
+
+
+def _respelled(cells: pa.Array, spelling: Spelling) -> pa.Array:
+    """Numbers written with a decimal point, whatever the file has; other points spoil a number."""
+    if spelling.decimal == ".":
+        return cells
+    return pc.replace_substring(pc.replace_substring(cells, ".", "_"), spelling.decimal, ".")
+
+
+def _named_missing(trimmed: pa.Array, spelling: Spelling) -> pa.Array:
+    """Which cells the user calls missing."""
+    return pc.is_in(trimmed, pc.cast(arrow_texts(spelling.missing), trimmed.type))
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -218,6 +255,11 @@ def _parse_dates(column: pa.Array) -> tuple[Floats, Flags | None]:
             days[row] = _parse_date(text.strip())
             strays[row] = np.isnan(days[row])
     return days, strays if strays.any() else None
+
+
+def _parse_number(text: str) -> float:
+    """The number, or NaN when the text is none."""
+    return float(text) if re.match(NUMBER, text) else float("nan")
 
 
 def _parse_date(text: str) -> float:

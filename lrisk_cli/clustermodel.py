@@ -177,6 +177,8 @@ def _build(file: ClustersFile) -> ClusterModel:
     features = tuple(Feature(**fields(entry)) for entry in coded.features)
     encoding = Encoding(features, False, None, coded.missing, coded.unseen)
     check_features(encoding)
+    if any(feature.indicator for feature in features):
+        raise ValueError("clusters have no indicators")
     if file.columns != encoding.column_names:
         raise ValueError("the columns and the features disagree")
     if any(len(entry.centre) != encoding.n_columns for entry in file.clusters):
@@ -226,6 +228,7 @@ def _record(
         rows_dropped=sum(design.counts.dropped.values()),
         drop_reasons=design.counts.dropped,
         fingerprint=design.fingerprint,
+        cells_filled=design.counts.filled,
     )
 
 

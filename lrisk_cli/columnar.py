@@ -1,15 +1,21 @@
 """Read Parquet and Arrow files: their columns and types at once, their rows a little at a time."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lrisk_cli.cells import Cells, cells_of_type, infer_cells
 from lrisk_cli.errors import DataError
+from lrisk_cli.inputs import PLAIN, Spelling
 from lrisk_cli.sources import Source, unreadable
 
 SAMPLE_ROWS = 16_384
+SAMPLE_LETTERS = 64
 READ_BYTES = 1 << 16
+BATCH_BYTES = 64 << 20
+LONGEST_CELL = 1 << 20  # on average: a page may hold a thousand of them
 
 
 def read_schema(source: Source) -> tuple[pa.Schema, int | None]:
@@ -31,15 +37,15 @@ def read_schema(source: Source) -> tuple[pa.Schema, int | None]:
     return schema, n_rows
 
 
-def see_cells(source: Source, schema: pa.Schema) -> dict[str, Cells]:
+def see_cells(source: Source, schema: pa.Schema, spelling: Spelling = PLAIN) -> dict[str, Cells]:
     """What the values of each column are. Text is taken as it is, but for ISO dates."""
     cells = {field.name: cells_of_type(field.type) for field in schema}
     for name in [name for name, kind in cells.items() if kind is Cells.TEXT]:
-        for records in read_records(source, [name], SAMPLE_ROWS):
+        for records in read_records(source, [name], SAMPLE_ROWS, [name]):
             column = records.column(0)
             if pa.types.is_dictionary(column.type):
-                column = column.dictionary_decode()
-            if not pa.types.is_null(column.type) and infer_cells(column) is Cells.DATE:
+                column = _clipped(column).dictionary_decode()
+            if not pa.types.is_null(column.type) and infer_cells(column, spelling) is Cells.DATE:
                 cells[name] = Cells.DATE
             break
     return cells
@@ -69,13 +75,55 @@ def read_records(
                 pre_buffer=False,
                 buffer_size=READ_BYTES,
             ) as file:
-                yield from file.iter_batches(n_rows, columns=list(names), use_threads=False)
+                n_rows = min(n_rows, _affordable_rows(file.metadata, names, source.label))
+                batches = file.iter_batches(n_rows, columns=list(names), use_threads=False)
+                yield from map(_without_views, batches)
             return
         for batch in _arrow_batches(_open_arrow(source)):
             for start in range(0, batch.num_rows, n_rows):
-                yield batch.select(list(names)).slice(start, n_rows)
+                yield _without_views(batch.select(list(names)).slice(start, n_rows))
     except (OSError, pa.ArrowException) as error:
         raise unreadable(source.label, error) from error
+
+
+def _affordable_rows(metadata: Any, names: Sequence[str], label: str) -> int:
+    """How many rows may be read at a time: some texts are long, though they take no room on disk.
+
+    A column whose cells are too long each is a DataError.
+    """
+    widest = 1.0
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        width = 0.0
+        for column in map(group.column, range(group.num_columns)):
+            name = column.path_in_schema.partition(".")[0]
+            if name in names and group.num_rows:
+                cell = column.total_uncompressed_size / group.num_rows
+                if cell > LONGEST_CELL:
+                    raise DataError(
+                        f"{label}, column '{name}': its cells take {cell / 1e6:.3g} MB each, more "
+                        f"than the {LONGEST_CELL / 1e6:.3g} MB of a text; leave the column out"
+                    )
+                width += cell
+        widest = max(widest, width)
+    return max(1, int(BATCH_BYTES / widest))
+
+
+def _clipped(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The same with its texts cut where no date is as long: repeated, they may fill memory."""
+    values = column.dictionary
+    if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
+        return column
+    cut = pc.utf8_slice_codeunits(values, 0, SAMPLE_LETTERS)
+    return pa.DictionaryArray.from_arrays(column.indices, cut)
+
+
+def _without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Texts in one piece of memory each: few functions of Arrow take those in scattered pieces."""
+    for at, kind in enumerate(batch.schema.types):
+        if pa.types.is_string_view(kind):
+            whole = batch.column(at).cast(pa.large_string())
+            batch = batch.set_column(at, batch.schema.names[at], whole)
+    return batch
 
 
 def _open_arrow(source: Source) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:

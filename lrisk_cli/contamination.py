@@ -74,7 +74,8 @@ class ScaleMixture:
             return np.ones(len(sizes))
         # The curve is smooth in the logarithm, so a fine table of it will do for many rows.
         found: Array = np.interp(sizes, *self._curve())
-        return found
+        # Between tiny numbers it may round to one below 0.
+        return np.maximum(found, 0.0, out=found)
 
     def _curve(self) -> tuple[Array, Array]:
         """Sizes, and how surely they are those of inliers."""
@@ -108,14 +109,20 @@ def fit_scales(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
 
     factor: how many times as large outliers are at least, by the mean logarithm of their scales.
     """
-    ascending = np.sort(sizes)
-    n, largest = len(ascending), float(ascending[-1])
+    return _use_up(np.array(sizes), factor)
+
+
+def _use_up(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
+    """The same in the memory of the sizes: long tables have no room for a copy."""
+    sizes.sort()
+    n, middle, largest = len(sizes), float(sizes[len(sizes) // 2]), float(sizes[-1])
     if largest == 0.0:
         return ScaleMixture(np.ones(1), np.ones(1), 1, np.inf)
     edges = _chunk_edges(n)
     counts = np.diff(edges)
-    points = np.sqrt(np.add.reduceat(ascending**2, edges[:-1]) / counts)
-    low = max(float(ascending[n // 2]) / BELOW_MEDIAN, largest * 1e-12)
+    np.square(sizes, out=sizes)
+    points = np.sqrt(np.add.reduceat(sizes, edges[:-1]) / counts)
+    low = max(middle / BELOW_MEDIAN, largest * 1e-12)
     n_scales = int(np.ceil(np.log(largest / low) / np.log(STEP))) + 2
     scales: Array = low * np.power(STEP, np.arange(n_scales, dtype=np.float64))
     shares, likelihood = _likeliest_shares(points, counts / n, scales)
@@ -137,8 +144,9 @@ def find_border(
         share = max(fraction, TINY)
         found = Border(fraction, float(np.log1p((n_classes - 1) * (1.0 - share) / share)), 1.0)
     else:
-        sizes = np.sqrt(2.0 * losses)
-        mixture = fit_scales(sizes)
+        sizes = 2.0 * losses
+        np.sqrt(sizes, out=sizes)
+        mixture = _use_up(sizes)
         scale = mixture.inlier_scale
         found = Border(mixture.fraction, mixture.threshold(len(losses)) / scale, scale)
         del sizes

@@ -15,6 +15,7 @@ import pyarrow.csv as pacsv
 
 from lrisk_cli.cells import Cells, infer_cells
 from lrisk_cli.errors import DataError
+from lrisk_cli.inputs import PLAIN, Spelling
 from lrisk_cli.sources import Source, unreadable
 
 BLOCK_BYTES = 1 << 20
@@ -45,22 +46,17 @@ class Layout:
     body: int  # offset of the first record after the header
 
 
-def read_layout(source: Source) -> Layout:
-    """The header of a text file. DataError when it is empty, not UTF-8, or names a column twice."""
-    with source.open() as stream:
-        start = _read(stream, SAMPLE_BYTES, source)
-    if not start.strip(b"\xef\xbb\xbf\r\n\t ,;"):
-        raise DataError(f"{source.label}: the file is empty; expected a header line and rows")
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:4096]:
-        raise DataError(f"{source.label}: not UTF-8 text; save it as UTF-8 (iconv -t UTF-8)")
-    newline = b"\n" if b"\n" in start else b"\r"
-    skipped = 3 if start.startswith(b"\xef\xbb\xbf") else 0
-    skipped += len(start[skipped:]) - len(start[skipped:].lstrip(b"\r\n"))
-    end = _first_record(start, skipped, newline)
-    if _is_cut_short(start[skipped:end], DELIMITERS[0]):
+def read_layout(source: Source, delimiter: str | None = None) -> Layout:
+    """The header of a text file. DataError when it is empty, not UTF-8, or names a column twice.
+
+    delimiter: None to take the likeliest.
+    """
+    start, skipped, newline = _read_start(source)
+    end = _first_record(start, skipped, newline) or len(start)
+    if _is_cut_short(start[skipped:end], delimiter or DELIMITERS[0]):
         raise DataError(f"{source.label}, header: a quote is opened and never closed; close it")
     header = _decode_header(start[skipped:end], source.label)
-    delimiter = "\t" if source.tabs else _guess_delimiter(header)
+    delimiter = delimiter or ("\t" if source.tabs else _guess_delimiter(header))
     try:
         names = tuple(next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter)))
     except csv.Error as error:
@@ -69,7 +65,29 @@ def read_layout(source: Source) -> Layout:
     return Layout(names, delimiter, newline, end)
 
 
-def see_cells(source: Source, layout: Layout) -> dict[str, Cells]:
+def _read_start(source: Source) -> tuple[bytes, int, bytes]:
+    """The start of the file, at least its header; where that begins; what ends its lines."""
+    with source.open() as stream:
+        start = _read(stream, SAMPLE_BYTES, source)
+        if not start.strip(b"\xef\xbb\xbf\r\n\t ,;"):
+            raise DataError(f"{source.label}: the file is empty; expected a header line and rows")
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:4096]:
+            raise DataError(f"{source.label}: not UTF-8 text; save it as UTF-8 (iconv -t UTF-8)")
+        skipped = 3 if start.startswith(b"\xef\xbb\xbf") else 0
+        skipped += len(start[skipped:]) - len(start[skipped:].lstrip(b"\r\n"))
+        while True:
+            newline = b"\n" if b"\n" in start else b"\r"
+            if _first_record(start, skipped, newline):
+                return start, skipped, newline
+            if len(start) > LONGEST_RECORD:
+                raise _too_long(source)
+            more = _read(stream, len(start), source)
+            if not more:
+                return start, skipped, newline
+            start += more
+
+
+def see_cells(source: Source, layout: Layout, spelling: Spelling = PLAIN) -> dict[str, Cells]:
     """What the cells of each column look like in a sample from the start of the file.
 
     The sample grows until every column has shown a value; one that never does is text.
@@ -82,7 +100,7 @@ def see_cells(source: Source, layout: Layout) -> dict[str, Cells]:
             records = parse_block(block, layout, undecided, ())
         except BlockError as error:
             raise error.at(source.label, n_rows) from error
-        cells |= {name: infer_cells(records.column(name)) for name in undecided}
+        cells |= {name: infer_cells(records.column(name), spelling) for name in undecided}
         n_rows += records.num_rows
         if None not in cells.values():
             break
@@ -171,25 +189,30 @@ def _blocks(source: Source, layout: Layout, size: int) -> Iterator[bytes]:
     with source.open() as stream:
         _read(stream, layout.body, source)
         rest = b""
-        while len(chunk := _read(stream, size, source)) == size:
+        # A record that goes on is read in ever larger chunks, as each time all of it is searched.
+        while len(chunk := _read(stream, more := max(size, len(rest)), source)) == more:
             block = rest + chunk
             end = _last_record(block, layout)
             rest = block[end:]
             if len(rest) > LONGEST_RECORD:
-                raise DataError(
-                    f"{source.label}: a record is longer than {LONGEST_RECORD >> 20} MB; "
-                    "check for a quote that is never closed, or for binary contents"
-                )
+                raise _too_long(source)
             if end:
                 yield block[:end]
         block = rest + chunk
-        if block.count(b'"') % 2 and _is_cut_short(block, layout.delimiter):
+        if b'"' in block and block.count(b'"') % 2 and _is_cut_short(block, layout.delimiter):
             raise DataError(
                 f"{source.label}: the last record opens a quote and never closes it; "
                 "the file may be cut short"
             )
         if block.strip(b"\r\n"):
             yield block
+
+
+def _too_long(source: Source) -> DataError:
+    return DataError(
+        f"{source.label}: a record is longer than {LONGEST_RECORD >> 20} MB; "
+        "check for a quote that is never closed, or for binary contents"
+    )
 
 
 def _read(stream: pa.NativeFile, size: int, source: Source) -> bytes:
@@ -207,7 +230,8 @@ def _read(stream: pa.NativeFile, size: int, source: Source) -> bytes:
 def _last_record(block: bytes, layout: Layout) -> int:
     """Offset just after the last complete record, 0 when there is none."""
     end = block.rfind(layout.newline) + 1
-    if block.count(b'"', 0, end) % 2 == 0:
+    # To look for a quote is much quicker than to count them.
+    if b'"' not in block or block.count(b'"', 0, end) % 2 == 0:
         return end
     # An odd number of quotes: the newline may lie inside a quoted field.
     end = after = 0
@@ -231,11 +255,14 @@ def _is_cut_short(block: bytes, delimiter: str) -> bool:
 
 
 def _first_record(start: bytes, skipped: int, newline: bytes) -> int:
-    """Offset just after the header, which may hold newlines in quotes."""
-    end = start.find(newline, skipped)
-    while end >= 0 and start.count(b'"', skipped, end) % 2:
-        end = start.find(newline, end + 1)
-    return end + 1 if end >= 0 else len(start)
+    """Offset just after the header, which may hold newlines in quotes; 0 where it does not end."""
+    n_quotes = 0
+    while (end := start.find(newline, skipped)) >= 0:
+        n_quotes += start.count(b'"', skipped, end)
+        skipped = end + 1
+        if n_quotes % 2 == 0:
+            return skipped
+    return 0
 
 
 def _decode_header(header: bytes, label: str) -> str:

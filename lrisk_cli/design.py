@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lrisk_cli.arrays import Flags
 from lrisk_cli.cells import Codes, Floats, Texts
-from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Target, Targets, unseen_cell
+from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Filler, Target, Targets, unseen_cell
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.gathering import (
     Gathered,
@@ -22,6 +22,7 @@ from lrisk_cli.gathering import (
     split_rows,
 )
 from lrisk_cli.learning import decide_task, find_classes, learn_features, learn_target
+from lrisk_cli.memory import Allowance
 from lrisk_cli.names import Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.tables import Column, Table
@@ -82,6 +83,7 @@ class RawDesign:
     features: tuple[Column, ...]
     target: Column | None
     gathered: Gathered
+    allowance: Allowance
 
 
 def build_design(
@@ -97,10 +99,10 @@ def build_design(
 
 def read_design(table: Table, options: DesignOptions, report: Report = silent) -> RawDesign:
     """Read the columns that are asked for, and drop the rows that cannot be used."""
-    features, target = _choose_columns(table, options)
+    features, target = choose_columns(table, options)
     gathered = gather(table, features, target, options.id_column, options.missing, report)
     _check_enough(table.label, gathered.counts)
-    return RawDesign(table.label, features, target, gathered)
+    return RawDesign(table.label, features, target, gathered, table.allowance)
 
 
 def copy_part(raw: RawDesign, rows: npt.NDArray[np.intp]) -> RawDesign:
@@ -138,6 +140,8 @@ def encode_design(
         options.max_categories,
         options.standardize is not Standardize.NONE,
         options.scaling,
+        # A distance would count a hole as a move of its own.
+        marked=options.target is not None,
     )
     goal = None
     if raw.target is not None and train.target is not None:
@@ -145,6 +149,8 @@ def encode_design(
         place = f"{raw.label}, column '{raw.target.name}'"
         goal = learn_target(place, raw.target.name, train.target, classes, scaled, options.scaling)
     encoding = Encoding(learned, options.intercept, goal, options.missing, options.unseen)
+    n_rows = sum(len(part.rows) for part in (train, test) if part is not None)
+    raw.allowance.check(raw.label, n_rows, encoding.n_columns)
     shared = (gathered.counts, gathered.fingerprint, (*notes, *gathered.notes, *oddities))
     return (
         _encode_rows(raw.label, train, encoding, shared),
@@ -162,7 +168,7 @@ def _see_target(raw: RawDesign, options: DesignOptions) -> tuple[tuple[str, ...]
     return find_classes(place, cells) if task is Task.CLASSIFICATION else (), notes
 
 
-def _choose_columns(
+def choose_columns(
     table: Table, options: DesignOptions
 ) -> tuple[tuple[Column, ...], Column | None]:
     """The feature columns, in the order asked for or that of the file, and the target."""
@@ -186,6 +192,8 @@ def _choose_columns(
         raise UsageError(f"--id: '{options.target}' is the target; choose another column")
     asked = options.features or [column.name for column in table.columns]
     left = [name for name in asked if name not in taken and name not in options.exclude]
+    if not left and not options.exclude:
+        raise DataError(f"{table.label}: no column is left to learn from; add one to the table")
     if not left:
         raise UsageError(f"{table.label}: no features are left; exclude fewer columns")
     return tuple(table.column(name) for name in left), target
@@ -230,9 +238,9 @@ def _encode_rows(
     flat = raw.buffer.view()
     X = flat.reshape(n_rows, wide)
     # From the last rows to the first: wide rows only overwrite narrow ones already copied out.
-    step = block_rows(wide)
+    step, filler = block_rows(wide), Filler(encoding)
     for start in reversed(range(0, n_rows, step)):
         stop = min(start + step, n_rows)
         numbers = flat[start * narrow : stop * narrow].reshape(stop - start, narrow).copy()
-        encoding.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
+        filler.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
     return Design(X, y, targets, raw.rows, raw.ids, encoding, *shared)

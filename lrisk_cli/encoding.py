@@ -1,7 +1,7 @@
 """What a fit learned about its columns, and how new rows become the same numeric features."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from lrisk_cli.arrays import Flags
 from lrisk_cli.cells import Codes, Floats, Texts, shortest_text
 from lrisk_cli.errors import DataError
+from lrisk_cli.kernels import core
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.tables import Batch
 
@@ -17,6 +18,7 @@ Targets = npt.NDArray[np.float64] | npt.NDArray[np.int32]
 
 INTERCEPT = "(intercept)"
 OTHER = "(other)"
+ABSENT = "(missing)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class Feature:
     """A column of the table: standardised if it holds numbers, one-hot if it holds text.
 
     `other`: one more 0/1 column for the categories that have none of their own.
-    `fill`: stands in for a missing cell, learned only under impute.
+    `fill`: stands in for a missing cell, learned only under impute. `indicator`: one more column,
+    its last, that is 1 where the cell was missing.
     """
 
     name: str
@@ -34,25 +37,40 @@ class Feature:
     categories: tuple[str, ...] = ()
     other: bool = False
     fill: float | str | None = None
+    indicator: bool = False
+
+    @property
+    def n_values(self) -> int:
+        """How many columns of X its values take."""
+        return 1 if self.kind == "number" else len(self.categories) + self.other
 
     @property
     def n_columns(self) -> int:
         """How many columns of X it takes."""
-        return 1 if self.kind == "number" else len(self.categories) + self.other
+        return self.n_values + self.indicator
 
     @property
     def column_names(self) -> tuple[str, ...]:
         """Its columns of X: "alcohol", or "color=red" and so on."""
+        absent = (f"{self.name}={ABSENT}",) * self.indicator
         if self.kind == "number":
-            return (self.name,)
-        return tuple(f"{self.name}={text}" for text in (*self.categories, *[OTHER] * self.other))
+            return (self.name, *absent)
+        texts = (*self.categories, *(OTHER,) * self.other)
+        return (*(f"{self.name}={text}" for text in texts), *absent)
 
     def positions(self, texts: Sequence[str]) -> Codes:
         """The one-hot column of each text, -1 for none; then that of a missing cell."""
         column = {text: position for position, text in enumerate(self.categories)}
         unseen = len(column) if self.other else -1
-        missing = -1 if self.fill is None else column[str(self.fill)]
+        missing = -1 if self.fill is None else self.filled_position
+        if self.indicator:
+            missing = self.n_values
         return np.array([*(column.get(text, unseen) for text in texts), missing], np.int32)
+
+    @property
+    def filled_position(self) -> int:
+        """The column, among its own, of what stands in for a missing cell."""
+        return 0 if self.kind == "number" else self.categories.index(str(self.fill))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +111,8 @@ class EncodedBatch:
     """The rows of a batch that can be scored; y is None when the batch has no target column.
 
     kept: offsets into the batch. dropped: rows left out, by reason. n_missing and n_unseen: rows
-    of the batch with a missing feature, with an unseen category, whether kept or not.
+    of the batch with a missing feature, with an unseen category, whether kept or not. filled:
+    cells of the rows kept that something stands in for, by column.
     """
 
     X: Floats
@@ -102,6 +121,7 @@ class EncodedBatch:
     dropped: dict[str, int]
     n_missing: int
     n_unseen: int
+    filled: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +190,8 @@ class Encoding:
         kept = np.flatnonzero(~np.any([np.zeros(batch.n_rows, bool), *drops.values()], axis=0))
         numbers = [values[kept] for values in cells if not isinstance(values, Texts)]
         X = np.empty((len(kept), self.n_columns))
-        self.fill(stack(numbers, len(kept)), [codes[kept] for codes in positions], X)
+        codes = [codes[kept] for codes in positions]
+        Filler(self).fill(stack(numbers, len(kept)), codes, X)
         return EncodedBatch(
             X,
             None if y is None else y[kept],
@@ -178,31 +199,8 @@ class Encoding:
             {reason: int(np.count_nonzero(rows)) for reason, rows in drops.items()},
             int(np.count_nonzero(holes[1:].any(axis=0))),
             int(np.count_nonzero(unseen)),
+            count_filled(holes[1:, kept], self.feature_names),
         )
-
-    def fill(self, numbers: Floats, positions: Sequence[Codes], X: Floats) -> None:
-        """Write encoded rows into X (rows, n_columns), which lies in one piece of memory.
-
-        numbers: (rows, number features), raw, NaN for missing; overwritten. positions: for each
-        category feature the one-hot column of each row, -1 for none.
-        """
-        scaled = [feature for feature in self.features if feature.kind == "number"]
-        if any(feature.fill is not None for feature in scaled):
-            fills = np.array([feature.fill for feature in scaled], np.float64)
-            np.copyto(numbers, fills, where=np.isnan(numbers))
-        numbers -= np.array([feature.mean for feature in scaled])
-        numbers /= np.array([feature.scale for feature in scaled])
-        starts = np.cumsum([0, *(feature.n_columns for feature in self.features)])
-        categories = [feature.kind == "category" for feature in self.features]
-        if any(categories):
-            X[:] = 0.0
-            X[:, starts[:-1][np.logical_not(categories)]] = numbers
-            codes = np.stack(positions, axis=1)
-            first_cells = np.arange(0, X.size, X.shape[1])[:, np.newaxis] + starts[:-1][categories]
-            X.reshape(-1)[(first_cells + codes)[codes >= 0]] = 1.0
-        else:
-            X[:, : starts[-1]] = numbers
-        X[:, starts[-1] :] = 1.0
 
     def _encode_texts(
         self, cells: Sequence[Floats | Texts], batch: Batch, label: str
@@ -231,6 +229,51 @@ class Encoding:
         raise unseen_cell(label, name, batch.source_row + row, text)
 
 
+class Filler:
+    """Writes the rows of an encoding into matrices, block after block."""
+
+    def __init__(self, encoding: Encoding) -> None:
+        features = encoding.features
+        numbers = [feature for feature in features if feature.kind == "number"]
+        stops = np.cumsum([feature.n_columns for feature in features])
+        starts = stops - [feature.n_columns for feature in features]
+        categories = np.array([feature.kind == "category" for feature in features])
+        self._fills = np.array([feature.fill for feature in numbers], np.float64)
+        self._means = np.array([feature.mean for feature in numbers], np.float64)
+        self._scales = np.array([feature.scale for feature in numbers], np.float64)
+        self._columns = starts[~categories]
+        self._one_hot = starts[categories].tolist()
+        self._width = int(stops[-1])
+        # Where numbers with an indicator stand, among the numbers and among the columns.
+        self._marked = [at for at, feature in enumerate(numbers) if feature.indicator]
+        # Of categories with one: its column, and that of what stands in for a missing cell.
+        self._beside = [
+            (start + feature.n_values, start + feature.filled_position)
+            for feature, start in zip(features, starts.tolist(), strict=True)
+            if feature.indicator and feature.kind == "category"
+        ]
+
+    def fill(self, numbers: Floats, positions: Sequence[Codes], X: Floats) -> None:
+        """Write encoded rows into X (rows, n_columns), which lies in one piece of memory.
+
+        numbers: (rows, number features), raw, NaN for missing; overwritten. positions: for each
+        category feature the one-hot column of each row, -1 for none.
+        """
+        absent = np.isnan(numbers[:, self._marked]) if self._marked else None
+        if not np.isnan(self._fills).all():
+            np.copyto(numbers, self._fills, where=np.isnan(numbers))
+        if self._one_hot:
+            X[:] = 0.0
+        core.standardize_rows(numbers, self._means, self._scales, self._columns, X)
+        for codes, first in zip(positions, self._one_hot, strict=True):
+            core.mark_codes(codes, first, X)
+        if absent is not None:
+            X[:, self._columns[self._marked] + 1] = absent
+        for mark, filled in self._beside:
+            X[:, filled] += X[:, mark]
+        X[:, self._width :] = 1.0
+
+
 def find_holes(columns: Sequence[Floats | Texts | None], n_rows: int) -> Flags:
     """Which cells are missing, (columns, rows). An absent column (None) misses nothing."""
     holes = np.zeros((len(columns), n_rows), bool)
@@ -240,6 +283,12 @@ def find_holes(columns: Sequence[Floats | Texts | None], n_rows: int) -> Flags:
         elif cells is not None:
             np.isnan(cells, out=missing)
     return holes
+
+
+def count_filled(holes: Flags, names: Sequence[str]) -> dict[str, int]:
+    """How many cells of each column are missing, where some are. holes: (columns, rows)."""
+    counts = np.count_nonzero(holes, axis=1).tolist()
+    return {name: count for name, count in zip(names, counts, strict=True) if count}
 
 
 def refuse_holes(holes: Flags, names: Sequence[str], label: str, first_row: int) -> None:

@@ -283,6 +283,7 @@ def _record(
         rows_dropped=sum(design.counts.dropped.values()),
         drop_reasons=design.counts.dropped,
         fingerprint=design.fingerprint,
+        cells_filled=design.counts.filled,
         starts=tuple(starts) or None,
         reweighted=solution.trimmed_objective is not None,
         trimmed_objective=solution.trimmed_objective,

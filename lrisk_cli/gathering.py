@@ -11,6 +11,7 @@ from lrisk_cli.arrays import Buffer, Flags, arrow_of
 from lrisk_cli.cells import Codes, Floats, Texts
 from lrisk_cli.encoding import find_holes, refuse_holes
 from lrisk_cli.fingerprints import Fingerprint
+from lrisk_cli.kernels import core
 from lrisk_cli.names import Missing
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.tables import Batch, Column, Table, join_arrays
@@ -18,16 +19,18 @@ from lrisk_cli.tables import Batch, Column, Table, join_arrays
 Rows = npt.NDArray[np.int64]
 
 GROWTH = 1 << 21  # numbers added when the buffer is full: 16 MB
+TEXT_BYTES = 150  # of a text beside its letters: an object, and its place in a dictionary
 BLOCK_NUMBERS = 1 << 16  # numbers worked on at a time: half a megabyte stays in the cache
 
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """Rows read, rows used, and rows dropped by reason."""
+    """Rows read, rows used, rows dropped by reason, and cells filled in by column."""
 
     read: int
     used: int
     dropped: dict[str, int] = field(default_factory=dict)
+    filled: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ def gather(
     report: Report,
 ) -> Gathered:
     """Read the table once. Rows with missing cells are refused, dropped or kept, by `missing`."""
+    n_numbers = sum(feature.kind == "number" for feature in features)
+    table.allowance.check(table.label, table.n_rows or 0, n_numbers)
     gatherer = _Gatherer(features, target, missing, table.n_rows or 0)
     names = [column.name for column in (*features, target) if column is not None]
     groups = table.column_groups(names)
@@ -87,6 +92,7 @@ def gather(
             gatherer.add(batch, group)
             gatherer.ids += [batch.columns[name] for name in as_is]
             n_read += batch.n_rows
+            table.allowance.check(table.label, n_read, n_numbers, gatherer.text_bytes)
             done = n_read if table.n_rows is None else (number - 1) * table.n_rows + n_read
             report(Progress("read", done / len(groups), table.n_rows))
     return gatherer.finish(n_read)
@@ -128,12 +134,25 @@ def _pick(raw: RawRows, rows: npt.NDArray[np.intp], buffer: Buffer) -> RawRows:
     )
 
 
+def count_missing(numbers: Floats) -> npt.NDArray[np.int64]:
+    """How many numbers of each column are NaN. numbers: (n, p); (p,)."""
+    counts = np.zeros(numbers.shape[1], np.int64)
+    step = block_rows(numbers.shape[1])
+    for start in range(0, len(numbers), step):
+        counts += np.count_nonzero(np.isnan(numbers[start : start + step]), axis=0)
+    return counts
+
+
 class Coded:
-    """A text column under one set of codes, though every batch brings its own."""
+    """A text column under one set of codes, though every batch brings its own.
+
+    n_bytes: about what it takes.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
         self._parts: list[Codes] = []
+        self.n_bytes = 0
 
     @property
     def n_values(self) -> int:
@@ -143,8 +162,10 @@ class Coded:
     def add(self, texts: Texts) -> Codes:
         """Take the next rows; their codes, -1 where there is no text."""
         known = self._known
+        self.n_bytes += sum(TEXT_BYTES + len(text) for text in texts.values if text not in known)
         codes = [known.setdefault(text, len(known)) for text in texts.values]
         self._parts.append(np.array([*codes, -1], np.int32)[texts.codes])
+        self.n_bytes += self._parts[-1].nbytes
         return self._parts[-1]
 
     def finish(self) -> Texts:
@@ -166,11 +187,11 @@ class _Matrix:
         if stop > self.buffer.size:
             self.buffer.resize(max(stop, self.buffer.size + GROWTH))
         block = self.buffer.view()[first_row * self._width : stop].reshape(n_rows, self._width)
-        block = block[:, first_column : first_column + len(columns)]
         step = block_rows(self._width)
         for low in range(0, n_rows, step):
             high = low + step
-            np.stack([column[low:high] for column in columns], axis=1, out=block[low:high])
+            for column, values in enumerate(columns, first_column):
+                core.place_column(values[low:high], column, block[low:high])
 
 
 class _Gatherer:
@@ -195,11 +216,16 @@ class _Gatherer:
         self._strays: dict[str, tuple[str, int]] = {}
         self._fingerprint = Fingerprint()
 
+    @property
+    def text_bytes(self) -> int:
+        """About what the texts take."""
+        return sum(texts.n_bytes for texts in (*self._texts.values(), self._target_texts))
+
     def add(self, batch: Batch, names: Sequence[str]) -> None:
         """Take in the next rows of the columns `names`."""
         columns: dict[str, Any] = {name: batch.columns[name] for name in names}
-        self._fingerprint.add(columns, batch.first_row, batch.n_rows)
-        self._note_holes(columns, batch)
+        if self._fingerprint.add(columns, batch.first_row):
+            self._note_holes(columns, batch)
         for name, stray in batch.strays.items():
             text, count = self._strays.get(name, (stray.text, 0))
             self._strays[name] = (text, count + stray.count)
@@ -242,8 +268,21 @@ class _Gatherer:
             f"column '{name}': {count} cells are not numbers (such as {text!r}), taken as missing"
             for name, (text, count) in self._strays.items()
         )
-        row_counts = RowCounts(n_read, len(raw.rows), dropped)
+        row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))
         return Gathered(raw, row_counts, self._fingerprint.digest(n_read), notes)
+
+    def _count_filled(self, raw: RawRows) -> dict[str, int]:
+        """The missing cells that are left, which an encoding will fill in."""
+        if not len(self._blame):
+            return {}
+        counts = dict.fromkeys(name for name in self._names if name != self._target)
+        numbers = dict(zip(self._places, count_missing(raw.numbers).tolist(), strict=True))
+        texts = {
+            name: int(np.count_nonzero(texts.codes < 0))
+            for name, texts in zip(self._texts, raw.texts, strict=True)
+        }
+        found = numbers | texts
+        return {name: found[name] for name in counts if found[name]}
 
     def _finish_target(self, n_read: int) -> Floats | Texts | None:
         if self._target is None:
@@ -254,8 +293,6 @@ class _Gatherer:
     def _note_holes(self, columns: dict[str, Any], batch: Batch) -> None:
         """Refuse missing cells, or blame the rows that have to go for them."""
         holes = find_holes(list(columns.values()), batch.n_rows)
-        if not holes.any():
-            return
         if self._missing is Missing.ERROR:
             refuse_holes(holes, list(columns), batch.source, batch.source_row)
         stop = batch.first_row + batch.n_rows

@@ -1,6 +1,7 @@
 """Learn from raw rows what an encoding needs: task, classes, means, scales, categories, fills."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from lrisk_cli.arrays import distinct
 from lrisk_cli.cells import Floats, Texts, shortest_text
 from lrisk_cli.encoding import Feature, Target
 from lrisk_cli.errors import DataError
-from lrisk_cli.gathering import RawRows, block_rows
+from lrisk_cli.gathering import RawRows, block_rows, count_missing
 from lrisk_cli.names import Missing, Scaling, Task
 from lrisk_cli.tables import Column
 
@@ -105,11 +106,17 @@ def learn_features(
     max_categories: int,
     scaled: bool,
     scaling: Scaling = Scaling.DEVIATION,
+    *,
+    marked: bool = True,
 ) -> tuple[tuple[Feature, ...], Notes]:
-    """Each feature as the rows to learn from show it, and what is odd about them."""
+    """Each feature as the rows to learn from show it, and what is odd about them.
+
+    marked: a feature that is filled in where it is missing also gets an indicator of that.
+    """
     impute = missing is Missing.IMPUTE
     numeric = [column.name for column in columns if column.kind == "number"]
     fills = _learn_medians(label, numeric, raw.numbers) if impute else None
+    holes = count_missing(raw.numbers) if impute and marked else np.zeros(len(numeric))
     means, scales = learn_scales(raw.numbers, fills, scaling)
     texts = iter(raw.texts)
     features: list[Feature] = []
@@ -117,10 +124,10 @@ def learn_features(
     constant: list[str] = []
     for column in columns:
         if column.kind == "text":
-            feature, note = _learn_categories(
-                label, column.name, next(texts), impute, max_categories
-            )
-            features.append(feature)
+            cells = next(texts)
+            feature, note = _learn_categories(label, column.name, cells, impute, max_categories)
+            absent = impute and marked and bool((cells.codes < 0).any())
+            features.append(replace(feature, indicator=absent))
             notes += note
             continue
         at = len(features) - sum(feature.kind == "category" for feature in features)
@@ -129,10 +136,9 @@ def learn_features(
         _refuse_overflow(f"{label}, column '{column.name}'", mean, scale)
         if scale == 0.0:
             constant.append(f"'{column.name}' is constant ({mean:g})")
-        if scaled:
-            features.append(Feature(column.name, "number", mean, scale or 1.0, fill=fill))
-        else:
-            features.append(Feature(column.name, "number", fill=fill))
+        mean, scale = (mean, scale or 1.0) if scaled else (0.0, 1.0)
+        absent = bool(holes[at])
+        features.append(Feature(column.name, "number", mean, scale, fill=fill, indicator=absent))
     shown = constant if len(constant) <= MOST_NOTES else constant[:1]
     notes += [f"column {finding} and teaches nothing" for finding in shown]
     if len(shown) < len(constant):

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from math import sqrt
+from math import fsum, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lrisk_cli.arrays import Buffer
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.kernels import core
 from lrisk_cli.names import EVALUATED_RISKS, RISK_ALIASES, RISKS, Task
@@ -37,7 +38,7 @@ class Tally:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self._losses = np.empty(0)
+        self._losses = Buffer(0)
         self._n = 0
         self._n_correct = 0
         self._spread = _Spread()
@@ -45,10 +46,9 @@ class Tally:
     def add(self, losses: Array, targets: Values, predictions: Values) -> None:
         """Take one batch: numbers for regression, class codes for classification. All (n,)."""
         stop = self._n + len(losses)
-        if stop > len(self._losses):
-            # A plain resize: the buffer is not shared, and refcheck would count debuggers.
-            self._losses.resize(max(stop, self._n + self._n // 2), refcheck=False)
-        self._losses[self._n : stop] = losses
+        if stop > self._losses.size:
+            self._losses.resize(max(stop, self._n + self._n // 2))
+        self._losses.view()[self._n : stop] = losses
         self._n = stop
         if self.task is Task.CLASSIFICATION:
             self._n_correct += int(np.count_nonzero(targets == predictions))
@@ -58,7 +58,7 @@ class Tally:
     @property
     def losses(self) -> Array:
         """The losses so far, in reading order. (n,)."""
-        return self._losses[: self._n]
+        return self._losses.view()[: self._n]
 
     def figures(self, ascending: Array) -> Figures:
         """rmse, mae and r2, or accuracy and log_loss, of the rows taken, given sorted losses."""
@@ -136,8 +136,11 @@ def check_largest(loss: float) -> None:
 
 
 def spectral_risk(ascending: Array, spectrum: Spectrum) -> float:
-    """Sorted losses dotted with the spectrum. ascending: (n,)."""
-    return float(core.compensated_dot(ascending, spectrum.weights(len(ascending))))
+    """Sorted losses dotted with the spectrum, which is never held as a whole. ascending: (n,)."""
+    return fsum(
+        core.compensated_dot(ascending[start : start + len(sigma)], sigma)
+        for start, sigma in spectrum.pieces(len(ascending))
+    )
 
 
 def risk_figures(ascending: Array, spectra: Iterable[Spectrum]) -> Figures:

@@ -250,6 +250,10 @@ def check_features(encoding: Encoding) -> None:
             raise ValueError(f"feature '{feature.name}' names a category twice")
         if (feature.kind == "category") != (feature.n_columns > 0 and bool(feature.categories)):
             raise ValueError(f"feature '{feature.name}': its kind and its categories disagree")
+        if feature.indicator and feature.fill is None:
+            raise ValueError(f"feature '{feature.name}' has an indicator and no fill")
+        if feature.kind == "category" and feature.fill not in (None, *feature.categories):
+            raise ValueError(f"feature '{feature.name}': its fill is none of its categories")
         if feature.fill is not None and isinstance(feature.fill, str) != (
             feature.kind == "category"
         ):

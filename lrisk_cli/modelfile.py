@@ -60,6 +60,7 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rows_dropped: Count
     drop_reasons: dict[str, Count]
     fingerprint: str
+    cells_filled: dict[str, Count] = {}
     starts: tuple[FitStart, ...] | None = None
     reweighted: bool = False
     trimmed_objective: float | None = None
@@ -76,6 +77,7 @@ class FeatureEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     mean, scale: mean and deviation, or with --scaling mad median and 1.4826 MAD.
     other: one more 0/1 column for all other categories. fill: stands in for missing cells, or null.
+    indicator: one more 0/1 column, the last of the feature, that is 1 where the cell is missing.
     """
 
     name: str
@@ -85,6 +87,7 @@ class FeatureEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     categories: tuple[str, ...]
     other: bool
     fill: float | str | None
+    indicator: bool = False
 
 
 class EncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -195,6 +198,7 @@ class ClusterRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     rows_dropped: Count
     drop_reasons: dict[str, Count]
     fingerprint: str
+    cells_filled: dict[str, Count] = {}
 
     def as_dict(self) -> dict[str, Any]:
         """The record as it stands in the file."""

@@ -11,6 +11,8 @@ from lrisk_cli.spectra import Spectrum
 
 Array = NDArray[np.float64]
 
+_CHUNK = 65_536
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -36,13 +38,15 @@ def rank_places(losses: Array) -> NDArray[np.intp]:
 
 def largest_first(losses: Array, n_rows: int) -> NDArray[np.intp]:
     """Places of the largest losses in the order of their ranks, without a sort of all of them."""
-    n_rows = min(n_rows, len(losses))
-    smallest = np.partition(losses, len(losses) - n_rows)[len(losses) - n_rows]
-    above = np.flatnonzero(losses > smallest)
-    equal = np.flatnonzero(losses == smallest)[: n_rows - len(above)]
-    places = np.concatenate([above, equal])
-    # Both are in row order, which a stable sort keeps among equals.
-    return places[np.argsort(-losses[places], kind="stable")]
+    places = np.empty(0, np.intp)
+    for start in range(0, len(losses), _CHUNK):
+        more = np.arange(start, min(start + _CHUNK, len(losses)))
+        if len(places) == n_rows:
+            more = more[losses[more] > losses[places].min(initial=np.inf)]
+        places = np.concatenate([places, more])
+        # All are in row order among equals, which a stable sort keeps.
+        places = places[np.argsort(-losses[places], kind="stable")[:n_rows]]
+    return places
 
 
 def losses_columns(

@@ -107,14 +107,15 @@ def usual_row(X: Array, encoding: Encoding) -> Usual:
     Where most rows have the same number, its deviation is the common one. X: (n, columns), n > 0.
     """
     centre, spread = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for feature, first, stop in spans(encoding):
+    for feature, first, _ in spans(encoding):
         if feature.kind == "number":
             values = X[:, first]
             centre[first] = np.median(values)
             typical = MAD_TO_DEVIATION * float(np.median(np.abs(values - centre[first])))
             spread[first] = typical or np.std(values)
         else:
-            centre[first + np.argmax(X[:, first:stop].sum(axis=0))] = 1.0
+            cells = X[:, first : first + feature.n_values]
+            centre[first + np.argmax(cells.sum(axis=0))] = 1.0
     centre[encoding.n_columns - encoding.intercept :] = 1.0
     return Usual(centre, spread)
 

@@ -218,7 +218,7 @@ def _oddities(train: Design, test: Design) -> Iterator[str]:
     stop = 0
     for feature in encoding.features:
         stop += feature.n_columns
-        block = test.X[:, stop - feature.n_columns : stop]
+        block = test.X[:, stop - feature.n_columns : stop - feature.indicator]
         if feature.kind == "category" and not block.any(axis=1).all():
             yield f"rows are judged whose category of '{feature.name}' was not learned"
 

@@ -5,17 +5,21 @@ import os
 import select
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Literal
+from pathlib import Path, PurePath, PurePosixPath
+from typing import TYPE_CHECKING, Literal, TypeVar
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from lrisk_cli.errors import DataError, UsageError
 
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
 Format = Literal["text", "parquet", "arrow"]
+NamePath = TypeVar("NamePath", bound=PurePath)
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
@@ -50,7 +54,11 @@ class Source:
 
 
 def find_sources(names: Sequence[str]) -> tuple[Source, ...]:
-    """The files behind paths, globs, folders and "-" (standard input), in reading order."""
+    """The files behind paths, globs, folders, addresses and "-", in reading order.
+
+    Addresses are those that pyarrow.fs opens, such as s3://bucket/table.parquet; "-" is standard
+    input.
+    """
     if not names:
         raise UsageError("no table was named; give a path, a pattern, a folder or - for stdin")
     return tuple(source for name in names for source in _expand(name))
@@ -66,6 +74,8 @@ def unreadable(label: str, error: Exception) -> DataError:
 def _expand(name: str) -> list[Source]:
     if name == "-":
         return [_spool_stdin()]
+    if "://" in name:
+        return _expand_uri(name)
     path = Path(name)
     if path.is_dir():
         return [
@@ -82,14 +92,52 @@ def _expand(name: str) -> list[Source]:
     return [_file_source(match) for match in matches]
 
 
+def _expand_uri(uri: str) -> list[Source]:
+    """The file at an address, or the tables of the folder there."""
+    from pyarrow import fs  # takes a while to load
+
+    try:
+        system, path = fs.FileSystem.from_uri(uri)
+        if isinstance(system, fs.LocalFileSystem):
+            return _expand(path)
+        info = system.get_file_info(path)
+        if info.type == fs.FileType.NotFound:
+            raise DataError(f"{uri}: no such file; check the address")
+        if info.type == fs.FileType.File:
+            return [_remote_source(system, path, uri)]
+        below = system.get_file_info(fs.FileSelector(path, recursive=True))
+        names = {
+            PurePosixPath(file.path).relative_to(path): file.path for file in below if file.is_file
+        }
+        return [
+            replace(
+                _remote_source(system, names[name], f"{uri.rstrip('/')}/{name}"),
+                partitions=_partitions(name),
+            )
+            for name in _tables_among(uri, names)
+        ]
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(uri, error) from error
+
+
+def _remote_source(system: "FileSystem", path: str, label: str) -> Source:
+    with system.open_input_file(path) as file:
+        start = file.read(8)
+    return _source(label, path, start, lambda: system.open_input_file(path))
+
+
 def _tables_in(folder: Path) -> list[Path]:
-    """The tables below a folder, by path. Hidden files and those that start with _ are skipped."""
+    """The tables below a folder, by path."""
+    below = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    return [folder / path for path in _tables_among(str(folder), below)]
+
+
+def _tables_among(folder: str, names: Iterable[NamePath]) -> list[NamePath]:
+    """Those that are tables, in order. Hidden files and those that start with _ are skipped."""
     found = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-        and _is_table(path.name)
-        and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+        name
+        for name in sorted(names)
+        if _is_table(name.name) and not any(part.startswith((".", "_")) for part in name.parts)
     ]
     if not found:
         raise DataError(
@@ -98,7 +146,7 @@ def _tables_in(folder: Path) -> list[Path]:
     return found
 
 
-def _partitions(path: Path) -> dict[str, str]:
+def _partitions(path: PurePath) -> dict[str, str]:
     pairs = [folder.partition("=") for folder in path.parts[:-1] if "=" in folder]
     values = {unquote(name): unquote(value) for name, _, value in pairs}
     return {name: "" if value == NO_PARTITION else value for name, value in values.items()}

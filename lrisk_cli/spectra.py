@@ -4,10 +4,10 @@ Letters: n rows, sigma their weights in ascending order of loss, t a level in [0
 S(t) the mass that the spectrum puts on the levels below t.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from math import expm1, log
+from math import expm1, fsum, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,15 @@ from lrisk_cli.names import RISK_ALIASES, RISKS
 
 Array = NDArray[np.float64]
 
+_PIECE = 1 << 18
+
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """One kind of spectrum: its parameter's name and range, its bin masses and its divergences.
 
-    `masses(n, parameter)` gives S(i/n) - S((i-1)/n) for i = 1..n in a form that does not cancel;
+    `masses(i, n, parameter)` gives S(i/n) - S((i-1)/n) for numbers i of 1..n in a form that does
+    not cancel;
     `kl` and `chi2` are the divergences of the spectrum from the uniform one.
     """
 
@@ -30,7 +33,7 @@ class Family:
     range: str
     accepts: Callable[[float], bool]
     rising: bool
-    masses: Callable[[int, float], Array]
+    masses: Callable[[Array, int, float], Array]
     kl: Callable[[float], float]
     chi2: Callable[[float], float]
 
@@ -60,11 +63,38 @@ class Spectrum:
         if self.flat:
             return np.full(n_rows, 1.0 / n_rows)
         family = FAMILIES[self.name]
-        masses = np.maximum(family.masses(n_rows, float(self.parameter or 0.0)), 0.0)
+        i = np.arange(1, n_rows + 1, dtype=np.float64)
+        masses = np.maximum(family.masses(i, n_rows, float(self.parameter or 0.0)), 0.0)
         rising = masses if family.rising else masses[::-1]
         rising = np.maximum.accumulate(rising)
         rising /= rising.sum()
         return np.ascontiguousarray(rising if family.rising else rising[::-1])
+
+    def pieces(self, n_rows: int) -> Iterator[tuple[int, Array]]:
+        """Sigma a piece at a time, each with the place where it begins; never held as a whole.
+
+        Of a falling spectrum the last piece comes first, so that all are monotone together.
+        """
+        if self.flat:
+            for start in range(0, n_rows, _PIECE):
+                yield start, np.full(min(_PIECE, n_rows - start), 1.0 / n_rows)
+            return
+        total = fsum(float(masses.sum()) for _, masses in self._masses(n_rows))
+        for start, masses in self._masses(n_rows):
+            masses /= total
+            yield start, np.ascontiguousarray(masses if self.rising else masses[::-1])
+
+    def _masses(self, n_rows: int) -> Iterator[tuple[int, Array]]:
+        """The masses of the bins in pieces, rising from piece to piece and within them."""
+        family, parameter = FAMILIES[self.name], float(self.parameter or 0.0)
+        starts, most = range(0, n_rows, _PIECE), 0.0
+        for start in starts if family.rising else reversed(starts):
+            i = np.arange(start + 1, min(start + _PIECE, n_rows) + 1, dtype=np.float64)
+            masses = family.masses(i, n_rows, parameter)
+            masses = np.maximum(masses if family.rising else masses[::-1], most)
+            masses = np.maximum.accumulate(masses)
+            most = float(masses[-1])
+            yield start, masses
 
     def cap(self, n_rows: int) -> float | None:
         """The most weight a row can get, for the superquantile: 1/(n (1-q)); None for the others.
@@ -115,37 +145,33 @@ def _example(name: str) -> str:
     return f"{name}:{level:g}"
 
 
-def _superquantile(n: int, q: float) -> Array:
+def _superquantile(i: Array, n: int, q: float) -> Array:
     """Mass of (i-1, i] above nq, over n(1-q). nq within rounding of a whole number is that."""
     below = n * q
     whole = round(below)
     if abs(below - whole) <= 4e-16 * n:
         below = float(whole)
-    i = np.arange(1, n + 1, dtype=np.float64)
     return np.clip(i - below, 0.0, 1.0) / (n - below)
 
 
-def _extremile(n: int, r: float) -> Array:
+def _extremile(i: Array, n: int, r: float) -> Array:
     """t^r - s^r = -t^r expm1(r log(s/t)), with log(s/t) = log1p(-1/i): nothing cancels."""
-    i = np.arange(1, n + 1, dtype=np.float64)
     with np.errstate(divide="ignore"):
         return -((i / n) ** r) * np.expm1(r * np.log1p(-1.0 / i))
 
 
-def _esrm(n: int, rho: float) -> Array:
+def _esrm(i: Array, n: int, rho: float) -> Array:
     """S' is exponential, so every mass is exp(rho (i/n - 1)) times the same factor."""
-    i = np.arange(1, n + 1, dtype=np.float64)
     return np.exp(rho * (i / n - 1.0)) * (expm1(-rho / n) / expm1(-rho))
 
 
-def _subquantile(n: int, p: float) -> Array:
+def _subquantile(i: Array, n: int, p: float) -> Array:
     """The superquantile of level 1-p, seen from below: mass of (i-1, i] below np, over np."""
     kept = n * p
     whole = round(kept)
     if abs(kept - whole) <= 4e-16 * n:
         kept = float(whole)
-    i = np.arange(n, dtype=np.float64)
-    return np.clip(kept - i, 0.0, 1.0) / kept
+    return np.clip(kept - (i - 1.0), 0.0, 1.0) / kept
 
 
 def _kl_extremile(r: float) -> float:
@@ -199,7 +225,7 @@ FAMILIES: dict[str, Family] = {
         kl=lambda p: -log(p), chi2=lambda p: 1.0 / p - 1.0,
     ),
     "lower-extremile": Family(
-        "power", "at least 1", _power, False, lambda n, r: _extremile(n, r)[::-1],
+        "power", "at least 1", _power, False, lambda i, n, r: _extremile(n + 1.0 - i, n, r),
         _kl_extremile, _chi2_extremile,
     ),
 }  # fmt: skip

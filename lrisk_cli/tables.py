@@ -11,6 +11,8 @@ from lrisk_cli import columnar, csvfiles
 from lrisk_cli.arrays import arrow_texts
 from lrisk_cli.cells import Cells, Floats, Stray, Texts, infer_cells, to_numbers, to_texts
 from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.inputs import PLAIN, Inputs, Spelling
+from lrisk_cli.memory import Allowance, make_allowance
 from lrisk_cli.outputs import (
     check_apart,
     check_output,
@@ -30,6 +32,7 @@ __all__ = [
 BATCH_ROWS = 16_384
 BATCH_CELLS = 1 << 21
 PARQUET_NUMBERS = 1 << 19
+OPEN_COLUMN = 3 << 20  # bytes of pages
 DTYPES = ("number", "category", "string")
 
 Kind = Literal["number", "text", "nested"]
@@ -71,6 +74,8 @@ class Table:
     cells: Mapping[str, Cells]
     batch_rows: int
     settled: frozenset[str] = frozenset()
+    spelling: Spelling = PLAIN
+    allowance: Allowance = field(default_factory=lambda: make_allowance(None))
 
     def column(self, name: str) -> Column:
         """The column of that name. DataError, with the nearest names, when there is none."""
@@ -88,11 +93,12 @@ class Table:
         """The columns in the groups in which a caller that needs them all had better read them.
 
         Every open column of a Parquet file holds some pages, megabytes if the table is long, so
-        a few are read at a time.
+        a few are read at a time: so many that their pages are few beside the numbers themselves.
         """
         step = len(names)
         if self.n_rows and all(source.format == "parquet" for source in self.sources):
-            step = max(2, PARQUET_NUMBERS // self.n_rows)
+            affordable = self.n_rows * len(names) * 8 // 6 // OPEN_COLUMN
+            step = max(2, PARQUET_NUMBERS // self.n_rows, affordable)
         return [list(names[start : start + step]) for start in range(0, len(names), step)]
 
     def batches(
@@ -151,7 +157,9 @@ class Table:
             for name in wanted:
                 if name in source.partitions:
                     columns[name] = arrow_texts([source.partitions[name]] * records.num_rows)
-            return _convert({name: columns[name] for name in wanted}, self.cells, as_is, records)
+            named = {name: columns[name] for name in wanted}
+            converted, strays = _convert(named, self.cells, as_is, self.spelling)
+            return _Block(records.num_rows, converted, strays)
 
         coded = [name for name in stored if not self.cells[name].numeric and name not in as_is]
         if layout is None:
@@ -175,21 +183,22 @@ class Table:
 
 
 def open_table(
-    sources: Sequence[str],
+    inputs: Sequence[str] | Inputs,
     *,
     dtypes: Mapping[str, str] | None = None,
     expected: Mapping[str, str] | None = None,
     batch_rows: int = BATCH_ROWS,
 ) -> Table:
-    """Look at the files and fix what every column is.
+    """Look at the files and fix what every column is. inputs: or just what the files are called.
 
     dtypes: "number", "category" or "string" for columns that must exist; `expected` holds the
     same for columns that a model remembers, which may be absent. Text files are typed by a
     sample of the first of them; every file must have the columns of the first.
     """
-    found = find_sources(sources)
+    inputs = inputs if isinstance(inputs, Inputs) else Inputs(tuple(inputs))
+    found = find_sources(inputs.names)
     label = found[0].label if len(found) == 1 else f"{found[0].label} and {len(found) - 1} more"
-    looks = [_look(source) for source in found]
+    looks = [_look(source, inputs.delimiter) for source in found]
     names = looks[0].names
     for name, dtype in (dtypes or {}).items():
         if dtype not in DTYPES:
@@ -198,7 +207,7 @@ def open_table(
             raise _no_such_column(label, name, names)
     for source, look in zip(found[1:], looks[1:], strict=True):
         _check_same_columns(found[0].label, looks[0], source.label, look)
-    seen = _see_cells(found, looks[0])
+    seen = _see_cells(found, looks[0], inputs.spelling)
     forced = {**(expected or {}), **(dtypes or {})}
     cells = {name: _force(seen[name], forced.get(name)) for name in names}
     counts = [look.n_rows for look in looks if look.n_rows is not None]
@@ -211,6 +220,8 @@ def open_table(
         cells,
         batch_rows,
         frozenset(expected or ()),
+        inputs.spelling,
+        inputs.allowance,
     )
 
 
@@ -238,9 +249,9 @@ class _Block:
     strays: dict[str, Stray]
 
 
-def _look(source: Source) -> _Look:
+def _look(source: Source, delimiter: str | None) -> _Look:
     if source.format == "text":
-        layout = csvfiles.read_layout(source)
+        layout = csvfiles.read_layout(source, delimiter)
         schema, n_rows, stored = None, None, layout.names
     else:
         layout = None
@@ -255,16 +266,16 @@ def _look(source: Source) -> _Look:
     return _Look((*stored, *source.partitions), n_rows, layout, schema)
 
 
-def _see_cells(sources: Sequence[Source], first: _Look) -> dict[str, Cells]:
+def _see_cells(sources: Sequence[Source], first: _Look, spelling: Spelling) -> dict[str, Cells]:
     """What the cells of each column are, by type or by a sample of the first file."""
     if first.schema is not None:
-        cells = columnar.see_cells(sources[0], first.schema)
+        cells = columnar.see_cells(sources[0], first.schema, spelling)
     else:
         assert first.layout is not None  # noqa: S101
-        cells = csvfiles.see_cells(sources[0], first.layout)
+        cells = csvfiles.see_cells(sources[0], first.layout, spelling)
     for name in sources[0].partitions:
         folders = arrow_texts([source.partitions.get(name, "") for source in sources])
-        cells[name] = infer_cells(folders) or Cells.TEXT
+        cells[name] = infer_cells(folders, spelling) or Cells.TEXT
     return cells
 
 
@@ -286,8 +297,8 @@ def _convert(
     columns: Mapping[str, pa.Array],
     cells: Mapping[str, Cells],
     as_is: Sequence[str],
-    records: pa.RecordBatch,
-) -> _Block:
+    spelling: Spelling,
+) -> tuple[dict[str, Values], dict[str, Stray]]:
     converted: dict[str, Values] = {}
     strays: dict[str, Stray] = {}
     for name, column in columns.items():
@@ -295,12 +306,12 @@ def _convert(
             coded = pa.types.is_dictionary(column.type)
             converted[name] = column.dictionary_decode() if coded else column
         elif cells[name].numeric:
-            converted[name], stray = to_numbers(column, cells[name])
+            converted[name], stray = to_numbers(column, cells[name], spelling)
             if stray is not None:
                 strays[name] = stray
         else:
-            converted[name] = to_texts(column, cells[name])
-    return _Block(records.num_rows, converted, strays)
+            converted[name] = to_texts(column, cells[name], spelling)
+    return converted, strays
 
 
 def _slices(block: _Block, n_rows: int) -> Iterator[_Block]:

@@ -5,7 +5,7 @@ from math import exp, floor, isfinite, log10
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.encoding import OTHER, Encoding, Feature
+from lrisk_cli.encoding import ABSENT, OTHER, Encoding, Feature
 
 Array = NDArray[np.float64]
 
@@ -73,9 +73,11 @@ class RowWords:
     def _value(self, x: Array, j: int) -> str:
         """The cell of feature j in an encoded row."""
         feature, first, stop = self._spans[j]
+        if feature.indicator and x[stop - 1]:
+            return ABSENT
         if feature.kind == "number":
             return spell_cell(_raw(feature, float(x[first])))
-        hot = x[first:stop]
+        hot = x[first : first + feature.n_values]
         if not hot.any():
             return "(unknown)"
         at = int(np.argmax(hot))

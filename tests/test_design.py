@@ -220,15 +220,49 @@ def test_dropped_rows_are_counted_by_their_first_missing_column(tmp_path):
     np.testing.assert_array_equal(design.y, whole.y)
 
 
-def test_missing_cells_are_filled_as_scikit_learn_does(tmp_path):
+def test_missing_cells_are_filled_and_marked_as_scikit_learn_does(tmp_path):
     design = design_of(tmp_path, HOLED, replace(OPTIONS, missing=Missing.IMPUTE))
     sizes = np.array(HOLED["size"].to_pylist(), float)[:, None]
-    filled = StandardScaler().fit_transform(SimpleImputer(strategy="median").fit_transform(sizes))
-    np.testing.assert_allclose(design.X[:, 0], filled[:, 0], rtol=1e-14, atol=1e-15)
+    filled = SimpleImputer(strategy="median", add_indicator=True).fit_transform(sizes)
+    filled[:, :1] = StandardScaler().fit_transform(filled[:, :1])
+    np.testing.assert_allclose(design.X[:, :2], filled, rtol=1e-14, atol=1e-15)
     assert design.encoding.features[0].fill == 4.5
     assert design.encoding.features[1].fill == "blue"
-    assert design.X[1, 1:4].tolist() == [1.0, 0.0, 0.0]
+    names = design.encoding.column_names
+    assert names[:6] == (
+        "size", "size=(missing)", "color=blue", "color=green", "color=red", "color=(missing)"
+    )  # fmt: skip
+    colors = HOLED["color"].to_pylist()
+    expected = [[float((c or "blue") == name) for name in ("blue", "green", "red")] for c in colors]
+    assert design.X[:, 2:5].tolist() == expected
+    assert design.X[:, 5].tolist() == [float(color is None) for color in colors]
     assert design.counts.dropped == {}
+    n_missing = {name: HOLED[name].null_count for name in ("size", "color")}
+    assert design.counts.filled == n_missing
+
+
+def test_only_columns_with_holes_to_learn_from_are_marked(tmp_path):
+    impute = replace(OPTIONS, missing=Missing.IMPUTE)
+    whole = design_of(tmp_path, ROWS, impute)
+    assert not any(feature.indicator for feature in whole.encoding.features)
+    assert whole.counts.filled == {}
+    path = str(tmp_path / "holed.parquet")
+    pq.write_table(HOLED, path)
+    (batch,) = open_table([path]).batches(HOLED.column_names)
+    assert whole.encoding.encode(batch).X.shape == whole.X.shape
+    assert whole.encoding.encode(batch).filled == {
+        name: HOLED[name].null_count for name in ("size", "color")
+    }
+    clusters = design_of(tmp_path, HOLED, replace(impute, target=None))
+    assert not any(feature.indicator for feature in clusters.encoding.features)
+
+
+def test_scoring_repeats_the_indicators_of_the_fit(tmp_path):
+    design = design_of(tmp_path, HOLED, replace(OPTIONS, missing=Missing.IMPUTE))
+    (batch,) = open_table([str(tmp_path / "t.parquet")]).batches(HOLED.column_names)
+    encoded = design.encoding.encode(batch)
+    np.testing.assert_array_equal(encoded.X, design.X)
+    assert encoded.filled == design.counts.filled
 
 
 def test_a_column_without_any_value_is_refused_under_impute(tmp_path):

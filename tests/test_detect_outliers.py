@@ -26,6 +26,7 @@ from houses import (
     write_csv,
 )
 
+from lrisk_cli import rankings
 from lrisk_cli.rankings import largest_first
 
 COLUMNS = ["--features", "area,color,rooms"]
@@ -204,8 +205,10 @@ def test_equal_losses_rank_in_row_order(folder):
     assert sum(row["is_outlier"] == "1" for row in rows) <= 4
 
 
+@pytest.mark.parametrize("chunk", [1, 2, 3, 100])
 @pytest.mark.parametrize("n_first", [1, 3, 7, 100])
-def test_the_largest_losses_are_found_without_a_full_sort(n_first):
+def test_the_largest_losses_are_found_without_a_full_sort(monkeypatch, n_first, chunk):
+    monkeypatch.setattr(rankings, "_CHUNK", chunk)
     losses = np.array([2.0, 5.0, 5.0, 1.0, 2.0, 2.0, 0.0])
     expected = sorted(range(7), key=lambda i: -losses[i])[:n_first]
     assert largest_first(losses, n_first).tolist() == expected

@@ -309,14 +309,20 @@ def test_holes_are_refused_dropped_or_filled(folder):
     _, oracle = fit(folder, "dropped.csv", "price", *common)
     assert dropped["coefficients"] == oracle["coefficients"]
 
-    full["area"][[3, 50, 51]] = np.median(np.delete(full["area"], [3, 50, 51]))
-    colors, counts = np.unique(np.delete(full["color"], 70), return_counts=True)
-    full["color"][70] = colors[np.argmax(counts)]
-    write_csv(folder / "filled.csv", full)
     result, filled = fit(folder, "holes.csv", "price", *common, "--missing", "impute")
     assert (result["rows"]["used"], result["rows"]["dropped"]) == (N_ROWS, 0)
-    _, oracle = fit(folder, "filled.csv", "price", *common)
-    assert filled["coefficients"] == pytest.approx(oracle["coefficients"], rel=1e-9)
+    assert result["rows"]["filled"] == {"area": 3, "color": 1}
+    assert filled["fit"]["cells_filled"] == {"area": 3, "color": 1}
+    no_area, no_color = np.zeros((2, N_ROWS))
+    no_area[[3, 50, 51]] = no_color[70] = 1.0
+    area = np.where(no_area, np.median(full["area"][no_area == 0]), full["area"])
+    colors, counts = np.unique(full["color"][no_color == 0], return_counts=True)
+    color = np.where(no_color, colors[np.argmax(counts)], full["color"])
+    scaled = [(x - x.mean()) / x.std() for x in (area, full["rooms"], full["price"])]
+    hot = (color[:, None] == colors).T
+    X = np.array([scaled[0], no_area, *hot, no_color, scaled[1], np.ones(N_ROWS)]).T
+    oracle = np.linalg.solve(X.T @ X + np.eye(X.shape[1]), X.T @ scaled[2])
+    assert filled["coefficients"] == pytest.approx(oracle, rel=1e-4)
 
 
 # Pipes

@@ -265,6 +265,8 @@ def damage(path: Path, *keys: object, value: object) -> None:
         (("encoding", "features", 1, "categories"), ["red", "red"], "names a category twice"),
         (("encoding", "features", 1, "name"), "width", "named twice"),
         (("encoding", "features", 1, "name"), "price", "named twice"),
+        (("encoding", "features", 0, "indicator"), True, "an indicator and no fill"),
+        (("encoding", "features", 1, "fill"), "mauve", "its fill is none of its categories"),
         (("encoding", "missing"), "guess", "guess"),
         (("fit", "passes"), "many", "passes"),
         (("fit", "gap"), "small", "gap"),
@@ -314,6 +316,15 @@ def test_numbers_outside_json_are_refused(tmp_path, number):
     path.write_bytes(re.sub(rb'(?<="l2": )[0-9.]+', number, good))
     with pytest.raises(ModelError, match=r"model\.json"):
         load_model(path)
+
+
+def test_a_file_from_before_there_were_indicators_is_the_same_model(tmp_path):
+    contents = json.loads(encode_model(make_model()))
+    for feature in contents["encoding"]["features"]:
+        assert feature.pop("indicator") is False
+    assert contents["fit"].pop("cells_filled") == {}
+    (tmp_path / "old.json").write_text(json.dumps(contents))
+    assert encode_model(load_model(tmp_path / "old.json")) == encode_model(make_model())
 
 
 def test_a_newer_format_is_refused_by_name(tmp_path):

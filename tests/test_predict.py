@@ -225,3 +225,31 @@ def test_a_failed_command_writes_nothing(tmp_path):
     refusal(lrisk(folder, "predict", "price.json", "spoiled.csv", "-o", "out.csv"), 3)
     refusal(lrisk(folder, "evaluate", "price.json", "spoiled.csv", "--losses", "out.csv"), 3)
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_model_of_marked_holes_counts_and_scores_them_in_every_command(tmp_path):
+    folder = furnish(tmp_path)
+    columns = {key: column.tolist() for key, column in house_columns().items()}
+    for row in range(0, N_ROWS, 10):
+        columns["area"][row] = None
+        columns["price"][row] += 400.0
+    columns["color"][5] = None
+    write_csv(folder / "holes.csv", columns)
+    columns["area"][3] = None
+    write_csv(folder / "more.csv", columns)
+    flags = ["--target", "price", "--features", "area,color,rooms", "--missing", "impute"]
+    run = lrisk(folder, "fit", "holes.csv", *flags, "--risk", "mean", "-o", "marked.json")
+    assert "31 cells filled in (30 area, 1 color)" in run.stdout
+    assert "30 area, 1 color" in lrisk(folder, "show", "marked.json").stdout
+    result = document(lrisk(folder, "evaluate", "marked.json", "holes.csv", "--json"))
+    assert result["rows"]["filled"] == {"area": 30, "color": 1}
+    # A hole costs 400, which only its indicator can tell.
+    assert result["metrics"]["rmse"] < 100.0
+    shown = lrisk(folder, "show", "marked.json").stdout
+    assert "area=(missing)" in shown
+    ranked = lrisk(folder, "detect-outliers", "more.csv", "--model", "marked.json", "--json")
+    found = document(ranked)
+    assert found["rows"]["filled"] == {"area": 31, "color": 1}
+    hidden = found["outliers"][0]
+    assert hidden["row"] == 3
+    assert "area (missing) (usual " in hidden["reason"]

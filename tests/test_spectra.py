@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
+from lrisk_cli import spectra
 from lrisk_cli.errors import UsageError
 from lrisk_cli.spectra import FAMILIES, Spectrum, parse_risk
 
@@ -126,3 +127,20 @@ def test_risks_are_spelled_as_the_contract_says() -> None:
     assert str(parse_risk("cvar:0.90")) == "superquantile:0.9"
     assert str(parse_risk("mean")) == "mean"
     assert str(parse_risk(" ESRM:1e0 ")) == "esrm:1"
+
+
+@pytest.mark.parametrize(("name", "parameter"), CASES)
+def test_pieces_of_a_spectrum_are_its_weights(monkeypatch, name: str, parameter: float) -> None:
+    spectrum = Spectrum(name, parameter)
+    whole = spectrum.weights(1000)
+    ((start, only),) = spectrum.pieces(1000)
+    assert start == 0
+    assert only.tolist() == whole.tolist()
+    monkeypatch.setattr(spectra, "_PIECE", 64)
+    joined = np.zeros(1000)
+    for start, piece in spectrum.pieces(1000):
+        assert len(piece) <= 64
+        joined[start : start + len(piece)] = piece
+    np.testing.assert_allclose(joined, whole, rtol=1e-13, atol=0.0)
+    steps = np.diff(joined)
+    assert (steps >= 0.0).all() or (steps <= 0.0).all()

@@ -1,6 +1,5 @@
 """`lrisk cluster`: find groups of rows, whatever a few outliers do."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from lrisk_cli.commands.cluster_pages import (
     write_cluster_page,
 )
 from lrisk_cli.errors import DataError, ExitCode
+from lrisk_cli.inputs import Inputs, make_inputs
 from lrisk_cli.names import (
     DEFAULT_CLUSTER_RISK,
     ClusterSolver,
@@ -39,6 +39,10 @@ def cluster(
     exclude: fit_options.Exclude = None,
     id_column: options.IdColumn = None,
     dtype: fit_options.Dtypes = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = ".",
+    na_values: options.NaValues = None,
+    memory_limit: options.MemoryLimit = None,
     missing: fit_options.MissingPolicy = Missing.ERROR,
     unseen: fit_options.UnseenPolicy = Unseen.ERROR,
     max_categories: fit_options.MaxCategories = 100,
@@ -73,7 +77,7 @@ def cluster(
     from lrisk_cli.design import DesignOptions
 
     job = _Job(
-        data=data,
+        data=make_inputs(data, delimiter, decimal, na_values, memory_limit),
         dtypes=fit_options.parse_dtypes(dtype or ()),
         ks=cluster_options.parse_clusters(clusters),
         columns=DesignOptions(
@@ -111,7 +115,7 @@ def cluster(
 class _Job:
     """What was asked for."""
 
-    data: Sequence[str]
+    data: Inputs
     dtypes: dict[str, str]
     ks: tuple[int, ...]
     columns: "DesignOptions"

@@ -12,6 +12,7 @@ from lrisk_cli.commands.cluster_pages import (
     write_evaluation_page,
 )
 from lrisk_cli.errors import DataError
+from lrisk_cli.inputs import Inputs
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
 
@@ -124,7 +125,7 @@ def score_clusters(
 
 def evaluate_clusters(
     path: str,
-    data: Sequence[str],
+    data: Inputs,
     asked: Questions,
     missing: Missing | None,
     unseen: Unseen | None,

@@ -7,6 +7,7 @@ import typer
 
 from lrisk_cli.commands import fit_options, options
 from lrisk_cli.errors import ExitCode, UsageError
+from lrisk_cli.inputs import Inputs, make_inputs
 from lrisk_cli.names import (
     CORRUPTIONS,
     RIVALS,
@@ -85,6 +86,10 @@ def compare(
     features: fit_options.Features = None,
     exclude: fit_options.Exclude = None,
     dtype: fit_options.Dtypes = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = ".",
+    na_values: options.NaValues = None,
+    memory_limit: options.MemoryLimit = None,
     missing: fit_options.MissingPolicy = Missing.ERROR,
     max_categories: fit_options.MaxCategories = 100,
     task: fit_options.TaskChoice = Task.AUTO,
@@ -125,6 +130,7 @@ def compare(
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.tables import check_apart, check_output, open_table
 
+    inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
     planted = None if corrupt is None else parse_corruption(corrupt)
     rivals = _parse_rivals(rival)
     columns = DesignOptions(
@@ -142,13 +148,13 @@ def compare(
     if html is not None:
         check_output(html, force=force)
     with ProgressDisplay("compare", quiet=quiet, bar=not no_progress) as report:
-        table = open_table(data, dtypes=fit_options.parse_dtypes(dtype or ()))
+        table = open_table(inputs, dtypes=fit_options.parse_dtypes(dtype or ()))
         check_apart([html], [*table.paths, *([] if test is None else [test])])
         raw = read_design(table, columns, report)
         found, _ = find_task(raw, task)
         taking_part = _usual_rivals(found) if rivals is None else rivals
         contest = _contest(risk, taking_part, planted, contamination, l2, mapped, seed)
-        judge = None if test is None else _judge_by(test)
+        judge = None if test is None else _judge_by(inputs.beside(test))
         n_rows = len(raw.gathered.rows.rows)
         splits, words = _splits(n_rows, cv, holdout, test, repeats, seed)
         comparison = contend(raw, columns, contest, splits, words, judge, report)
@@ -229,7 +235,7 @@ def _usual_rivals(task: Task) -> "tuple[Rival, ...]":
     )
 
 
-def _judge_by(path: str) -> "Judge":
+def _judge_by(inputs: Inputs) -> "Judge":
     """By the rows of another table, which is opened with the types of the first."""
     from lrisk_cli.commands.scoring import score_all
     from lrisk_cli.comparison import judged_risks
@@ -239,7 +245,7 @@ def _judge_by(path: str) -> "Judge":
     from lrisk_cli.tables import open_table
 
     def judge(model: Model) -> Figures:
-        table = open_table([path], expected=model.encoding.dtypes)
+        table = open_table(inputs, expected=model.encoding.dtypes)
         judged = score_all(model, table, None, keep=False, report=silent)
         return tally_figures(judged.tally, judged_risks())
 

@@ -10,6 +10,7 @@ from lrisk_cli.commands import (
     options,
     quantile_options,
 )
+from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import KernelName, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report
 
@@ -29,6 +30,10 @@ def detect_outliers(
     exclude: fit_options.Exclude = None,
     id_column: options.IdColumn = None,
     dtype: fit_options.Dtypes = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = ".",
+    na_values: options.NaValues = None,
+    memory_limit: options.MemoryLimit = None,
     missing: quantile_options.MissingPolicy = None,
     unseen: quantile_options.UnseenPolicy = None,
     max_categories: fit_options.MaxCategories = MAX_CATEGORIES,
@@ -105,6 +110,7 @@ def detect_outliers(
         features=fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map),
     )
     check_fit(fit)
+    inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
     dtypes = fit_options.parse_dtypes(dtype or ())
     columns = DesignOptions(
         target=target,
@@ -125,7 +131,7 @@ def detect_outliers(
     ).parse("detect-outliers", _spell)
     fraction = detect_options.parse_contamination(contamination)
     job = Job(fraction, top, checks, output, save_model, html, model)
-    source = Input(data, job.outputs, checks.inputs, fraction, id_column)
+    source = Input(inputs, job.outputs, checks.inputs, fraction, id_column)
 
     def make(report: Report) -> "Subject":
         if model is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lrisk_cli.commands.detect_options import default_clusters
 from lrisk_cli.commands.scoring import RowTally
 from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.inputs import Inputs
 from lrisk_cli.names import DEFAULT_CLUSTER_RISK, Missing, Unseen
 from lrisk_cli.progress import Report
 
@@ -59,7 +60,7 @@ class Subject:
 class Input:
     """A table to be read, and the outputs that must replace neither it nor other inputs."""
 
-    data: Sequence[str]
+    data: Inputs
     outputs: Sequence[str | None]
     others: Sequence[str]
     contamination: float | None
@@ -148,11 +149,13 @@ def stream_rows(
 ) -> Subject:
     """Rows by their loss under a model, 8 bytes of memory for each; `look` reads them again."""
     from lrisk_cli.contamination import find_border
+    from lrisk_cli.metrics import check_largest
 
     model = _load(path, target, missing, unseen)
     table = source.open(expected=model.encoding.dtypes)
     rows, usual, losses = _losses_of(model, table, report)
-    border = find_border(losses, loss_kind(model), source.contamination)
+    check_largest(float(losses.max()))
+    border = find_border(losses, loss_kind(model), source.contamination, _n_classes(model))
 
     def look(places: "Places", name_all: bool) -> Looked:
         return _look_again(model, table, source.id_column, usual, places, name_all, report)
@@ -165,6 +168,11 @@ def loss_kind(model: "Model | ClusterModel") -> Any:
     from lrisk_cli.clustermodel import ClusterModel
 
     return "squared" if isinstance(model, ClusterModel) else model.loss
+
+
+def _n_classes(model: "Model | ClusterModel") -> int:
+    goal = model.encoding.goal
+    return 2 if goal is None else max(2, len(goal.classes))
 
 
 def _looker(
@@ -190,7 +198,7 @@ def _tally(raw: "RawDesign", missing: Missing) -> RowTally:
         for texts in kept.texts:
             holes |= texts.codes < 0
         n_missing += int(np.count_nonzero(holes))
-    return RowTally(counts.read, counts.used, counts.dropped, n_missing)
+    return RowTally(counts.read, counts.used, counts.dropped, n_missing, filled=counts.filled)
 
 
 def _load(

@@ -9,6 +9,7 @@ from lrisk_cli.commands import cluster_options, gate_options, options
 from lrisk_cli.commands.cluster_pages import parse_page
 from lrisk_cli.commands.cluster_scoring import Questions, evaluate_clusters
 from lrisk_cli.errors import UsageError
+from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import EVALUATED_RISKS
 from lrisk_cli.progress import Report
 
@@ -67,6 +68,9 @@ def evaluate(
     seed: Seed = 0,
     label: cluster_options.Label = None,
     inlier_labels: cluster_options.InlierLabels = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = ".",
+    na_values: options.NaValues = None,
     missing: options.ScoringMissing = None,
     unseen: options.ScoringUnseen = None,
     html: options.HtmlFile = None,
@@ -89,11 +93,12 @@ def evaluate(
     flags = gate_options.GateFlags(
         fail_on or (), warn_on or (), baseline_metrics, max_worsening, junit, github
     )
+    inputs = make_inputs(data, delimiter, decimal, na_values)
     if _has_clusters(model, label, image_shape, intervals=intervals):
         page = parse_page(html, image_shape)
         asked = Questions(risk or (), flags, losses, id_column, label, inliers, page)
         return evaluate_clusters(
-            model, data, asked, missing, unseen,
+            model, inputs, asked, missing, unseen,
             as_json=json, force=force, quiet=quiet, bar=not no_progress,
         )  # fmt: skip
     from lrisk_cli.commands.scoring import load_scorer, score_all
@@ -111,7 +116,7 @@ def evaluate(
             check_output(path, force=force, table=path == losses)
     worst = WorstRows() if github else None
     with ProgressDisplay("evaluate", quiet=quiet, bar=not no_progress) as report:
-        table = open_table(data, expected=scorer.encoding.dtypes)
+        table = open_table(inputs, expected=scorer.encoding.dtypes)
         check_apart([losses, html, junit], [model, *checks.inputs, *table.paths])
         keep = losses is not None
         scored = score_all(scorer, table, id_column, keep=keep, report=report, worst=worst)

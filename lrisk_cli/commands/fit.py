@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lrisk_cli.commands import fit_options, options, solver_options
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
+from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import (
     KernelName,
     LossName,
@@ -19,7 +20,7 @@ from lrisk_cli.names import (
 )
 
 if TYPE_CHECKING:
-    from lrisk_cli.commands.fit_run import Done, Result
+    from lrisk_cli.commands.fit_run import Done, Job, Result
     from lrisk_cli.fitting import FitOptions
     from lrisk_cli.selection import Scheme
 
@@ -31,6 +32,10 @@ def fit(
     exclude: fit_options.Exclude = None,
     id_column: options.IdColumn = None,
     dtype: fit_options.Dtypes = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = ".",
+    na_values: options.NaValues = None,
+    memory_limit: options.MemoryLimit = None,
     missing: fit_options.MissingPolicy = Missing.ERROR,
     unseen: fit_options.UnseenPolicy = Unseen.ERROR,
     max_categories: fit_options.MaxCategories = 100,
@@ -73,6 +78,7 @@ def fit(
     losses: fit_options.LossesFile = None,
     trace: fit_options.TraceFile = None,
     html: options.HtmlFile = None,
+    dry_run: fit_options.DryRun = False,
     json: options.Json = False,
     force: options.Force = False,
     spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
@@ -121,7 +127,7 @@ def fit(
         check_fit(options_of_fit)
     asked = FitFiles(output, losses, trace, html)
     job = Job(
-        data=data,
+        data=make_inputs(data, delimiter, decimal, na_values, memory_limit),
         dtypes=fit_options.parse_dtypes(dtype or ()),
         columns=DesignOptions(
             target=target,
@@ -147,6 +153,9 @@ def fit(
             asked, [str(each.risk) for each in fits], apart=cv is None and len(fits) > 1
         ),
     )
+    if dry_run:
+        _show_plan(job, as_json=json, quiet=quiet, bar=not no_progress)
+        return ExitCode.DONE
     done = run(job, force=force, quiet=quiet, bar=not no_progress)
     _show(done, as_json=json)
     if require_convergence:
@@ -167,6 +176,26 @@ def _scheme(
     if len({fit.l2 for fit in fits}) > 1:
         raise UsageError("--l2: several penalties need --cv to choose one of them; add --cv 5")
     return None
+
+
+def _show_plan(job: "Job", *, as_json: bool, quiet: bool, bar: bool) -> None:
+    """What the job would read, and the memory that it would take."""
+    from lrisk_cli.planning import plan_design
+    from lrisk_cli.reports.documents import print_document
+    from lrisk_cli.reports.plans import plan_document, print_plan
+    from lrisk_cli.reports.progress import ProgressDisplay
+    from lrisk_cli.tables import open_table
+
+    if job.fits[0].features.kernel is not KernelName.LINEAR:
+        raise UsageError("--dry-run knows the memory of linear fits; leave out --kernel")
+    flat = all(fit.risk.flat for fit in job.fits)
+    with ProgressDisplay("fit", quiet=quiet, bar=bar) as report:
+        table = open_table(job.data, dtypes=job.dtypes)
+        plan = plan_design(table, job.columns, flat=flat, report=report)
+    if as_json:
+        print_document(plan_document(plan))
+    else:
+        print_plan(plan)
 
 
 def _insist(results: "Sequence[Result]") -> None:

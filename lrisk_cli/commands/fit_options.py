@@ -218,6 +218,14 @@ Output = Annotated[
         "so for --losses and --trace.",
     ),
 ]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Read the table and say what would be learned from and how much memory that takes; "
+        "fit and write nothing.",
+    ),
+]
 LossesFile = Annotated[
     str | None,
     typer.Option(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lrisk_cli.commands.clock import Clock
 from lrisk_cli.commands.fit_files import FitFiles, check_files, make_folders
 from lrisk_cli.errors import UsageError
+from lrisk_cli.inputs import Inputs
 from lrisk_cli.progress import Progress, Report
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Job:
     what to know about the options.
     """
 
-    data: Sequence[str]
+    data: Inputs
     dtypes: dict[str, str]
     columns: "DesignOptions"
     fits: "tuple[FitOptions, ...]"
@@ -177,7 +178,7 @@ def _open_test(job: Job, encoding: "Encoding") -> "Table":
     """The table to test on; it is refused before the solver starts if a column is absent."""
     from lrisk_cli.tables import open_table
 
-    table = open_table([str(job.test)], expected=encoding.dtypes)
+    table = open_table(job.data.beside(str(job.test)), expected=encoding.dtypes)
     job.check_apart(table.paths)
     for name in (*encoding.feature_names, encoding.target.name):
         table.column(name)

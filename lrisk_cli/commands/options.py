@@ -16,8 +16,41 @@ DataPaths = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, Parquet or Arrow: paths, globs, folders, or - for standard input.",
+        help="CSV, TSV, Parquet or Arrow: paths, globs, folders, addresses such as s3://, or - for "
+        "standard input.",
         show_default=False,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="What separates the fields of text files; tab is a word for it.",
+        show_default="what the header suggests",
+    ),
+]
+Decimal = Annotated[
+    str,
+    typer.Option(
+        "--decimal", metavar="MARK", help="Decimal mark of numbers in text, . or a comma."
+    ),
+]
+NaValues = Annotated[
+    str | None,
+    typer.Option(
+        "--na-values",
+        metavar="A,B",
+        help="Texts or numbers that stand for a missing cell, beside the empty one.",
+    ),
+]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="SIZE",
+        help="Refuse a table whose rows would take more memory than this, such as 2GB or 500MB.",
+        show_default="all that the machine has",
     ),
 ]
 IdColumn = Annotated[

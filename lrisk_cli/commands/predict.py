@@ -7,6 +7,7 @@ import typer
 
 from lrisk_cli.commands import options
 from lrisk_cli.errors import DataError
+from lrisk_cli.inputs import make_inputs
 from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ def predict(
     data: options.DataPaths,
     output: Output = None,
     id_column: options.IdColumn = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = ".",
+    na_values: options.NaValues = None,
     missing: options.ScoringMissing = None,
     unseen: options.ScoringUnseen = None,
     force: options.Force = False,
@@ -52,12 +56,13 @@ def predict(
     from lrisk_cli.reports.terminal import describe_rows
     from lrisk_cli.tables import check_apart, check_output, open_table, write_csv, write_table
 
+    inputs = make_inputs(data, delimiter, decimal, na_values)
     load = load_cluster_scorer if model_kind(model) == "clusters" else load_scorer
     scorer = load(model, missing, unseen)
     if output is not None:
         check_output(output, force=force, table=True)
     with ProgressDisplay("predict", quiet=quiet, bar=not no_progress) as report:
-        table = open_table(data, expected=scorer.encoding.dtypes)
+        table = open_table(inputs, expected=scorer.encoding.dtypes)
         check_apart([output], [model, *table.paths])
         columns, rows = _score(scorer, table, id_column, report)
         if output is not None:

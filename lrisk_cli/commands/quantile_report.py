@@ -7,6 +7,7 @@ from lrisk_cli.commands import fit_options, gate_options, options, quantile_opti
 from lrisk_cli.commands.comparing import Outcome
 from lrisk_cli.commands.quantile_subjects import Subject, files_subject, fits_subject
 from lrisk_cli.errors import UsageError
+from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import REPORTED_QUANTILES
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ def quantile_report(
     dtype: fit_options.Dtypes = None,
     task: quantile_options.TaskChoice = None,
     l2: fit_options.L2 = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = ".",
+    na_values: options.NaValues = None,
+    memory_limit: options.MemoryLimit = None,
     missing: quantile_options.MissingPolicy = None,
     unseen: quantile_options.UnseenPolicy = None,
     quantiles: quantile_options.Levels = REPORTED_QUANTILES,
@@ -63,6 +68,7 @@ def quantile_report(
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.tables import check_apart
 
+    inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
     checks = gate_options.GateFlags(
         fail_on or (), warn_on or (), baseline_metrics, max_worsening, junit, github
     ).parse("quantile-report", _metric_name)
@@ -79,7 +85,7 @@ def quantile_report(
         subject = fits_subject(of_fits, missing, unseen)
     _check_outputs(output, html, junit, force=force)
     with ProgressDisplay("quantile-report", quiet=quiet, bar=not no_progress) as report:
-        table = subject.open(data)
+        table = subject.open(inputs)
         check_apart([output, html, junit], [*subject.paths, *checks.inputs, *table.paths])
         if by is not None:
             table.column(by)

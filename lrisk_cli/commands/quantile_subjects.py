@@ -14,6 +14,7 @@ from lrisk_cli.commands.comparing import (
     load_models,
 )
 from lrisk_cli.errors import UsageError
+from lrisk_cli.inputs import Inputs
 from lrisk_cli.names import DEFAULT_RISK, Missing, Task, Unseen
 from lrisk_cli.progress import Report
 
@@ -33,7 +34,7 @@ class Subject(Protocol):
     def paths(self) -> tuple[str, ...]:
         """Files that no output may replace."""
 
-    def open(self, data: Sequence[str]) -> "Table":
+    def open(self, data: Inputs) -> "Table":
         """The table, read as the subject needs it."""
 
     def compare(self, table: "Table", by: str | None, levels: "Array", report: Report) -> Outcome:
@@ -53,7 +54,7 @@ class ModelFiles:
     def paths(self) -> tuple[str, ...]:
         return tuple(self.models)
 
-    def open(self, data: Sequence[str]) -> "Table":
+    def open(self, data: Inputs) -> "Table":
         from lrisk_cli.tables import open_table
 
         return open_table(data, expected=columns_read(self.models))
@@ -78,7 +79,7 @@ class FitsOnSplits:
     def paths(self) -> tuple[str, ...]:
         return ()
 
-    def open(self, data: Sequence[str]) -> "Table":
+    def open(self, data: Inputs) -> "Table":
         from lrisk_cli.tables import open_table
 
         return open_table(data, dtypes=self.dtypes)

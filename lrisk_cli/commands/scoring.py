@@ -31,19 +31,29 @@ SAMPLED_ROWS = 1500
 
 @dataclass(slots=True)
 class RowTally:
-    """Counts rows while they are scored. n_missing, n_unseen: rows with such a cell."""
+    """Counts rows while they are scored. n_missing, n_unseen: rows with such a cell.
+
+    filled: cells that something stands in for, by column.
+    """
 
     read: int = 0
     used: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     n_missing: int = 0
     n_unseen: int = 0
+    filled: dict[str, int] = field(default_factory=dict)
+
+    def add_losses(self, encoded: "EncodedBatch") -> None:
+        """Count the rows that a batch lost, and the cells that it lacked."""
+        for ours, theirs in ((self.dropped, encoded.dropped), (self.filled, encoded.filled)):
+            for name, count in theirs.items():
+                ours[name] = ours.get(name, 0) + count
 
     def counts(self) -> "RowCounts":
-        """Rows read, used, and dropped by reason."""
+        """Rows read, used, dropped by reason, and cells filled in."""
         from lrisk_cli.design import RowCounts
 
-        return RowCounts(self.read, self.used, self.dropped)
+        return RowCounts(self.read, self.used, self.dropped, self.filled)
 
 
 @dataclass(slots=True)
@@ -154,8 +164,7 @@ def score_table(
         tally.used += len(scored.kept)
         tally.n_missing += scored.encoded.n_missing
         tally.n_unseen += scored.encoded.n_unseen
-        for reason, n_rows in scored.encoded.dropped.items():
-            tally.dropped[reason] = tally.dropped.get(reason, 0) + n_rows
+        tally.add_losses(scored.encoded)
         ids: Any = None if id_column is None else batch.columns[id_column]
         report(Progress("scoring rows", tally.read, table.n_rows))
         yield scored, None if ids is None else ids.take(scored.kept)
@@ -295,8 +304,7 @@ def _kept_by_all(scored: "Mapping[str, Scored]", tally: RowTally) -> "npt.NDArra
 
     (_, first), *others = scored.items()
     kept = first.kept
-    for reason, n_rows in first.encoded.dropped.items():
-        tally.dropped[reason] = tally.dropped.get(reason, 0) + n_rows
+    tally.add_losses(first.encoded)
     for name, each in others:
         if np.array_equal(kept, each.kept):
             continue

@@ -20,6 +20,7 @@ from lrisk_cli.reports.terminal import (
     plain,
     print_pairs,
     print_rows,
+    recorded_rows,
 )
 
 # Wider tables of centres do not fit a terminal; longer ones are for `show`.
@@ -88,7 +89,7 @@ def print_cluster_evaluation(
 def print_cluster_model(path: str, model: ClusterModel) -> None:
     """A file of clusters: how they were found, and their centres in units of the file."""
     fit = model.fit
-    rows = describe_rows(RowCounts(fit.rows_read, fit.rows_used, fit.drop_reasons))
+    rows = describe_rows(recorded_rows(fit))
     print_pairs([("model", f"{path}: {describe_clusters(model)}"), ("rows", rows), *course(model)])
     _print_curve(model)
     print()

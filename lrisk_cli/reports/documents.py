@@ -24,13 +24,14 @@ def encode_document(document: Mapping[str, Any]) -> bytes:
 
 
 def rows_document(counts: RowCounts) -> dict[str, Any]:
-    """Rows read, used and dropped, and how many were dropped for which reason."""
+    """Rows read, used and dropped, how many for which reason, and cells filled in, if any."""
     dropped = sum(counts.dropped.values())
     return {
         "read": counts.read,
         "used": counts.used,
         "dropped": dropped,
         "reasons": dict(counts.dropped),
+        **({"filled": dict(counts.filled)} if counts.filled else {}),
     }
 
 

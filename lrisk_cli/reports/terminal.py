@@ -7,6 +7,7 @@ from lrisk_cli.gates import Verdict
 from lrisk_cli.gathering import RowCounts
 from lrisk_cli.metrics import TASK_METRICS, Figures, Intervals
 from lrisk_cli.model import Model, original_units
+from lrisk_cli.modelfile import ClusterRecord, FitRecord
 from lrisk_cli.names import Task
 from lrisk_cli.reports.documents import held_out_rows, largest_first, output_names
 
@@ -56,7 +57,7 @@ def print_evaluation(
 def print_model(path: str, model: Model) -> None:
     """A model file: its risk, its certificate, its coefficients in units of the file."""
     fit = model.fit
-    rows = describe_rows(RowCounts(fit.rows_read, fit.rows_used, fit.drop_reasons))
+    rows = describe_rows(recorded_rows(fit))
     print_pairs(
         [
             ("model", f"{path}: {describe_model(model)}"),
@@ -103,14 +104,22 @@ def describe_model(model: Model, risk: str | None = None) -> str:
     return f"{what} of {plain(model.target.name)} on {features}; {risk} of {model.loss} losses"
 
 
+def recorded_rows(fit: FitRecord | ClusterRecord) -> RowCounts:
+    """What became of the rows that a model learned from."""
+    return RowCounts(fit.rows_read, fit.rows_used, fit.drop_reasons, fit.cells_filled)
+
+
 def describe_rows(counts: RowCounts) -> str:
-    """Rows read, used, held out if any, and dropped with the reasons."""
+    """Rows read, used, held out if any, and dropped with the reasons; cells filled in, if any."""
     n_dropped = sum(counts.dropped.values())
     n_held_out = held_out_rows(counts)
     held_out = f", {n_held_out} held out" if n_held_out else ""
     reasons = ", ".join(f"{n} {plain(reason)}" for reason, n in counts.dropped.items())
     dropped = f"{n_dropped} dropped ({reasons})" if n_dropped else "none dropped"
-    return f"{counts.read} read, {counts.used} used{held_out}, {dropped}"
+    n_filled = sum(counts.filled.values())
+    columns = ", ".join(f"{n} {plain(name)}" for name, n in counts.filled.items())
+    filled = f"; {n_filled} cells filled in ({columns})" if n_filled else ""
+    return f"{counts.read} read, {counts.used} used{held_out}, {dropped}{filled}"
 
 
 def proof_sentence(model: Model) -> str:

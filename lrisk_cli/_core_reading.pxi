@@ -1,0 +1,85 @@
+# Cells on their way into a matrix: digests of columns, columns side by side, scaled and one-hot.
+
+cdef uint64_t NAN_WORD = 0x7FF8000000000000
+cdef uint64_t INFINITE_WORD = 0x7FF0000000000000
+cdef uint64_t WITHOUT_SIGN = 0x7FFFFFFFFFFFFFFF
+cdef uint64_t FIRST_MULTIPLIER = 0x9E3779B97F4A7C15
+cdef uint64_t SECOND_MULTIPLIER = 0xC2B2AE3D27D4EB4F
+
+
+cdef inline uint64_t scramble(uint64_t word, uint64_t multiplier) noexcept nogil:
+    word *= multiplier
+    return word ^ (word >> 32)
+
+
+cdef inline void digest_word(uint64_t word, uint64_t row, uint64_t *sums) noexcept nogil:
+    """Add the word, scrambled, times two odd weights of the row number; sums wrap around."""
+    row *= SECOND_MULTIPLIER
+    word = scramble(word, FIRST_MULTIPLIER)
+    sums[0] += word * (scramble(row, FIRST_MULTIPLIER) | 1)
+    sums[1] += word * (scramble(row, SECOND_MULTIPLIER) | 1)
+
+
+def digest_numbers(const uint64_t[::1] words, uint64_t first_row, uint64_t[::1] sums) -> int:
+    """Add the bits of numbers to the sums, every NaN alike; how many of them are NaN."""
+    cdef Py_ssize_t i, n_missing = 0
+    cdef uint64_t word
+    cdef uint64_t own[2]
+    own[0] = own[1] = 0
+    with nogil:
+        for i in range(words.shape[0]):
+            word = words[i]
+            if (word & WITHOUT_SIGN) > INFINITE_WORD:
+                word = NAN_WORD
+                n_missing += 1
+            digest_word(word, first_row + <uint64_t> i, own)
+        sums[0] += own[0]
+        sums[1] += own[1]
+    return n_missing
+
+
+def digest_codes(const int32_t[::1] codes, const uint64_t[::1] known, uint64_t first_row,
+                 uint64_t[::1] sums) -> int:
+    """Add the words known[code] to the sums, that of NaN for code -1; how many there are."""
+    cdef Py_ssize_t i, n_missing = 0
+    cdef uint64_t word
+    cdef uint64_t own[2]
+    own[0] = own[1] = 0
+    with nogil:
+        for i in range(codes.shape[0]):
+            if codes[i] < 0:
+                word = NAN_WORD
+                n_missing += 1
+            else:
+                word = known[codes[i]]
+            digest_word(word, first_row + <uint64_t> i, own)
+        sums[0] += own[0]
+        sums[1] += own[1]
+    return n_missing
+
+
+def place_column(const double[::1] values, Py_ssize_t j, double[:, ::1] X):
+    """X[i, j] = values[i]."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(values.shape[0]):
+            X[i, j] = values[i]
+
+
+def standardize_rows(const double[:, ::1] raw, const double[::1] means, const double[::1] scales,
+                     const int64_t[::1] columns, double[:, ::1] X):
+    """X[i, columns[j]] = (raw[i, j] - means[j]) / scales[j]."""
+    cdef Py_ssize_t i, j
+    with nogil:
+        for i in range(raw.shape[0]):
+            for j in range(raw.shape[1]):
+                X[i, columns[j]] = (raw[i, j] - means[j]) / scales[j]
+
+
+def mark_codes(const int32_t[::1] codes, Py_ssize_t first, double[:, ::1] X):
+    """X[i, first + codes[i]] = 1 where there is a code."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(codes.shape[0]):
+            if codes[i] >= 0:
+                X[i, first + codes[i]] = 1.0

@@ -1,0 +1,66 @@
+"""How much memory a table may take once it is read, and the sentence for one that takes more."""
+
+import os
+import re
+from dataclasses import dataclass
+
+from lrisk_cli.errors import DataError, UsageError
+
+UNITS = {"": 1, "B": 1} | {
+    unit: size
+    for at, letter in enumerate("KMGT", 1)
+    for unit, size in (
+        (letter, 1000**at),
+        (f"{letter}B", 1000**at),
+        (f"{letter}IB", 1024**at),
+    )
+}
+NUMBER_BYTES = 8
+ROW_BYTES = 24  # of each row, its number, and its target twice: as read and as learned
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The most bytes that a design may take. named: by the user, not by the machine."""
+
+    n_bytes: int
+    named: bool
+
+    def check(self, label: str, n_rows: int, n_columns: int, n_texts: int = 0) -> None:
+        """DataError if so many numbers, and so many bytes of texts beside them, are too much."""
+        needed = n_rows * (n_columns * NUMBER_BYTES + ROW_BYTES) + n_texts
+        if needed <= self.n_bytes:
+            return
+        texts = " and its texts" if n_texts else ""
+        limit = f"--memory-limit {spell_size(self.n_bytes)}"
+        most = limit if self.named else f"the {spell_size(self.n_bytes)} of this machine"
+        raise DataError(
+            f"{label}: a design of {n_rows} rows x {n_columns} columns{texts} takes at least "
+            f"{spell_size(needed)}, more than {most}; --exclude columns, lower --max-categories, "
+            "or read fewer rows"
+        )
+
+
+def make_allowance(text: str | None) -> Allowance:
+    """What --memory-limit allows; without it, all that the machine has."""
+    if text is None:
+        return Allowance(machine_memory(), named=False)
+    size = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*([A-Za-z]*)\s*", text)
+    unit = size[2].upper() if size else "?"
+    if size is None or unit not in UNITS or float(size[1]) <= 0.0:
+        raise UsageError(f"--memory-limit takes a size such as 500MB or 2GB; got {text!r}")
+    return Allowance(int(float(size[1]) * UNITS[unit]), named=True)
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def spell_size(n_bytes: float) -> str:
+    """Three digits and a unit: 1.6 GB."""
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if n_bytes < 999.5:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000.0
+    return f"{n_bytes:.3g} TB"

@@ -1,0 +1,128 @@
+"""What a fit would read and how much memory it would take, found by a pass that keeps no row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lrisk_cli.cells import Texts
+from lrisk_cli.design import DesignOptions, choose_columns
+from lrisk_cli.encoding import find_holes, refuse_holes
+from lrisk_cli.gathering import RowCounts
+from lrisk_cli.memory import NUMBER_BYTES
+from lrisk_cli.names import Missing
+from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.tables import Batch, Column, Table
+
+# Measured: what the program takes before it reads, and what a fit takes for each row.
+BASE_BYTES = 100 << 20
+FLAT_ROW_BYTES = 85
+ROW_BYTES = 122
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFeature:
+    """A column to learn from. n_columns: how many it takes of the design."""
+
+    name: str
+    kind: str
+    n_columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would be read, and the shape of the design; all of it exact but the peak."""
+
+    files: tuple[str, ...]
+    target: str
+    features: tuple[PlannedFeature, ...]
+    counts: RowCounts
+    n_columns: int
+    peak_bytes: int
+
+    @property
+    def design_bytes(self) -> int:
+        """What the design takes."""
+        return self.counts.used * self.n_columns * NUMBER_BYTES
+
+
+def plan_design(
+    table: Table, options: DesignOptions, *, flat: bool, report: Report = silent
+) -> Plan:
+    """Read the table once, as a fit would, and refuse what a fit would refuse.
+
+    flat: all risks are the mean, whose fit is one weighted one. The peak is base + design +
+    85 n bytes for it; others work on up to half of the rows besides: base + 1.5 design + 122 n.
+    """
+    columns, target = choose_columns(table, options)
+    if target is None:
+        raise TypeError("a plan is for a fit, which has a target")
+    survey = _Survey(columns, target, options.missing)
+    names = [target.name, *(column.name for column in columns)]
+    strict = options.missing is Missing.ERROR
+    for batch in table.batches(names, strays_are_missing=not strict):
+        survey.add(batch)
+        report(Progress("read", batch.first_row + batch.n_rows, table.n_rows))
+    features = survey.features(options.max_categories)
+    n_columns = sum(feature.n_columns for feature in features) + options.intercept
+    counts = survey.counts()
+    table.allowance.check(table.label, counts.used, n_columns)
+    design = counts.used * n_columns * NUMBER_BYTES
+    beside = counts.used * FLAT_ROW_BYTES if flat else design // 2 + counts.used * ROW_BYTES
+    peak = BASE_BYTES + design + beside
+    return Plan(table.paths, target.name, features, counts, n_columns, peak)
+
+
+class _Survey:
+    """Counts rows, holes and categories while batches go by."""
+
+    def __init__(self, columns: Sequence[Column], target: Column, missing: Missing) -> None:
+        self._columns = columns
+        self._names = (target.name, *(column.name for column in columns))
+        self._missing = missing
+        self._read = self._used = 0
+        self._dropped: dict[str, int] = {}
+        self._filled: dict[str, int] = {}
+        self._seen: dict[str, set[str]] = {c.name: set() for c in columns if c.kind == "text"}
+
+    def add(self, batch: Batch) -> None:
+        """Take the next rows."""
+        cells = [batch.columns[name] for name in self._names]
+        holes = find_holes(cells, batch.n_rows)
+        if self._missing is Missing.ERROR:
+            refuse_holes(holes, self._names, batch.source, batch.source_row)
+        lost = np.zeros(batch.n_rows, bool)
+        for name, missing in zip(self._names, holes, strict=True):
+            if self._missing is Missing.DROP or name == self._names[0]:
+                _count(self._dropped, f"missing {name}", int(np.count_nonzero(missing & ~lost)))
+                lost |= missing
+            else:
+                _count(self._filled, name, int(np.count_nonzero(missing & ~lost)))
+        self._read += batch.n_rows
+        self._used += int(np.count_nonzero(~lost))
+        for name, seen in self._seen.items():
+            texts = batch.columns[name]
+            if isinstance(texts, Texts):
+                codes = texts.codes[(texts.codes >= 0) & ~lost]
+                seen.update(texts.values[code] for code in np.unique(codes))
+
+    def counts(self) -> RowCounts:
+        """What became of the rows."""
+        return RowCounts(self._read, self._used, self._dropped, self._filled)
+
+    def features(self, max_categories: int) -> tuple[PlannedFeature, ...]:
+        """The columns of the design that each feature takes."""
+        return tuple(self._feature(column, max_categories) for column in self._columns)
+
+    def _feature(self, column: Column, max_categories: int) -> PlannedFeature:
+        marked = column.name in self._filled
+        if column.kind == "number":
+            return PlannedFeature(column.name, "number", 1 + marked)
+        n_seen = len(self._seen[column.name])
+        n_own = min(n_seen, max_categories) + (n_seen > max_categories)
+        return PlannedFeature(column.name, "category", n_own + marked)
+
+
+def _count(counts: dict[str, int], name: str, count: int) -> None:
+    if count:
+        counts[name] = counts.get(name, 0) + count
