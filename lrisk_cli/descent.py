@@ -23,7 +23,7 @@ DECREASE = 1e-4
 # and the slope at its end must be at most this share of that at its start.
 FLATTER = 0.9
 # Lengths that are tried before a direction is given up.
-MAX_TRIALS = 20
+MAX_TRIALS = 40
 EPS = float(np.finfo(np.float64).eps)
 
 

@@ -135,7 +135,7 @@ def test_names_that_look_like_arrays_are_not_confused(tmp_path):
 def test_a_long_model_that_agrees_with_itself_is_read(tmp_path, monkeypatch):
     """Limits are lowered, so that a small model counts as a long one."""
     folder = furnish(tmp_path)
-    monkeypatch.setattr(modeltext, "_SMALL_VALUES", 80)
+    monkeypatch.setattr(modeltext, "_SMALL_VALUES", 120)
     kernels = {"rbf": ["--kernel", "rbf"], "poly": ["--kernel", "poly", "--degree", "2"]}
     kernels["fourier"] = ["--kernel", "rbf", "--feature-map", "fourier"]
     for name, flags in kernels.items():
