@@ -30,7 +30,7 @@ ZERO = "zero coefficients"
 # Starts are compared on a sample where a weighted fit takes more than WORK operations: on so many
 # rows, and on a quarter of them at most.
 WORK = 2e8
-SCREEN_ROWS = {"narrow": 20_000, "wide": 400}
+SCREEN_ROWS = {"narrow": 20_000, "wide": 250}
 
 
 def solve_trimmed(
