@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 COVERAGES = (0.5, 0.7, 0.9, 1.0)
 SEARCH_ROUNDS, JUDGE_ROUNDS, CLASS_ROUNDS = 20, 10, 40
 # The penalties of the flexible fits, whose columns have variances near 1.
-PENALTY, CLASS_PENALTY = 1e-3, 1e-2
+PENALTY, CLASS_PENALTY = 1e-3, 3e-3
 # Fits are compared by the mean of log(1 + (error / (SPREAD * median |y - median|))^2), and by
 # REGION for each row that they give up, as far as the columns tell which: wrong rows may be
 # anywhere, and a region of the columns given up is more likely one that the fit does not follow.
