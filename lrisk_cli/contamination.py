@@ -49,13 +49,11 @@ class ScaleMixture:
     """Sizes |e| with e normal of a random scale. scales, shares: (k,), scales ascending.
 
     n_inlier: how many of the scales are those of inliers; all of them for a clean table.
-    likelihood: mean logarithm of the density of what it was fitted to, up to a constant.
     """
 
     scales: Array
     shares: Array
     n_inlier: int
-    likelihood: float
 
     @property
     def fraction(self) -> float:
@@ -117,7 +115,7 @@ def _use_up(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
     sizes.sort()
     n, middle, largest = len(sizes), float(sizes[len(sizes) // 2]), float(sizes[-1])
     if largest == 0.0:
-        return ScaleMixture(np.ones(1), np.ones(1), 1, np.inf)
+        return ScaleMixture(np.ones(1), np.ones(1), 1)
     edges = _chunk_edges(n)
     counts = np.diff(edges)
     np.square(sizes, out=sizes)
@@ -125,9 +123,8 @@ def _use_up(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
     low = max(middle / BELOW_MEDIAN, largest * 1e-12)
     n_scales = int(np.ceil(np.log(largest / low) / np.log(STEP))) + 2
     scales: Array = low * np.power(STEP, np.arange(n_scales, dtype=np.float64))
-    shares, likelihood = _likeliest_shares(points, counts / n, scales)
-    n_inlier = _find_gap(np.log(scales), shares, factor)
-    return ScaleMixture(scales, shares, n_inlier, likelihood)
+    shares = _likeliest_shares(points, counts / n, scales)
+    return ScaleMixture(scales, shares, _find_gap(np.log(scales), shares, factor))
 
 
 def find_border(
@@ -203,19 +200,15 @@ def _density(sizes: Array, scales: Array, shares: Array, part: slice) -> Array:
     return found
 
 
-def _likeliest_shares(points: Array, counts: Array, scales: Array) -> tuple[Array, float]:
-    """Expectation maximisation of the shares: p <- p * mean of density / mixture.
-
-    Gives the mean logarithm of the mixture's density too, up to a constant.
-    """
+def _likeliest_shares(points: Array, counts: Array, scales: Array) -> Array:
+    """Expectation maximisation of the shares: p <- p * mean of density / mixture."""
     exponents = -0.5 * (points[:, None] / scales) ** 2 - np.log(scales)
-    largest = exponents.max(axis=1, keepdims=True)
-    densities = np.exp(exponents - largest)
+    densities = np.exp(exponents - exponents.max(axis=1, keepdims=True))
     shares = np.full(len(scales), 1.0 / len(scales))
     for _ in range(ROUNDS):
         shares *= densities.T @ (counts / (densities @ shares))
     shares /= shares.sum()
-    return shares, float(counts @ (np.log(densities @ shares) + largest[:, 0]))
+    return shares
 
 
 def _find_gap(logs: Array, shares: Array, factor: float) -> int:

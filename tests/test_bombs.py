@@ -2,6 +2,7 @@
 
 import gzip
 import time
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -94,11 +95,15 @@ def test_without_a_limit_the_machine_sets_it(tmp_path, monkeypatch):
         build_design(open_table([str(tmp_path / "t.csv")]), DesignOptions("y"))
 
 
-@pytest.mark.parametrize("start", [b"x,y\n1,2\n", b'x,y\n1,2\n"', b"", b'"'])
-@pytest.mark.parametrize("piece", [b"a", b'""', b"a,b\n"])
+@pytest.mark.parametrize(
+    ("start", "piece"),
+    [
+        *product([b"x,y\n1,2\n", b'x,y\n1,2\n"', b"", b'"'], [b"a", b'""']),
+        # Outside of quotes these would be records.
+        *product([b'x,y\n1,2\n"', b'"'], [b"a,b\n"]),
+    ],
+)
 def test_a_field_without_end_is_refused_soon(tmp_path, monkeypatch, start, piece):
-    if piece == b"a,b\n" and not start.endswith(b'"'):
-        pytest.skip("these are records")
     monkeypatch.setattr(csvfiles, "LONGEST_RECORD", 4 << 20)
     with gzip.open(tmp_path / "long.csv.gz", "wb", compresslevel=1) as file:
         file.write(start + piece * ((12 << 20) // len(piece)))
