@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrisk_cli.contamination import Border, find_border
 from lrisk_cli.design import Design
@@ -11,15 +10,12 @@ from lrisk_cli.fitting import FitOptions, Fitted, fit_design, judge_rows, score_
 from lrisk_cli.progress import Report
 from lrisk_cli.spectra import Spectrum
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobustFit:
-    """A model, how surely each row belongs to the majority (n,) in 0..1, and the border."""
+    """A model with the majority that it is of, and where that ends."""
 
     fitted: Fitted
-    inlier: Array
     border: Border
 
 
@@ -44,4 +40,4 @@ def fit_robust(
         if odd > 0.0:
             border = find_border(losses, model.loss, odd, n_classes)
         border = replace(border, fraction=share)
-    return RobustFit(fitted, majority.weights, border)
+    return RobustFit(fitted, border)
