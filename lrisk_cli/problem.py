@@ -4,6 +4,8 @@ Letters: X (n, d) features, W (d, k) weights, Z = X W (n, k) margins, l (n,) los
 lam (n,) row weights, mu the penalty.
 """
 
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -14,6 +16,7 @@ from lrisk_cli.kernels import core
 from lrisk_cli.losses import Loss, Targets
 from lrisk_cli.risk import Smoothing, Weigher
 from lrisk_cli.spectra import Spectrum
+from lrisk_cli.threads import over_shares
 
 Array = NDArray[np.float64]
 
@@ -82,10 +85,15 @@ class Problem:
 
     def margins(self, W: Array) -> Array:
         """Z = X W. (n, k). With many outputs by BLAS, which solvers keep to one thread."""
-        if self.loss.n_outputs > 1:
-            return self.X @ W
-        Z = np.empty((self.n_rows, 1))
-        core.scores(self.X, W, Z)
+        Z = np.empty((self.n_rows, W.shape[1]))
+
+        def fill(rows: slice) -> None:
+            if self.loss.n_outputs > 1:
+                np.matmul(self.X[rows], W, out=Z[rows])
+            else:
+                core.scores(self.X[rows], W, Z[rows])
+
+        deque(over_shares(fill, *self.X.shape), maxlen=0)
         return Z
 
     def penalty(self, W: Array) -> float:
@@ -121,10 +129,22 @@ class Problem:
 
     def combine(self, coefs: Array) -> Array:
         """X' coefs. (d, k)."""
-        if self.loss.n_outputs > 1:
-            return _product(self.X, coefs)
-        total = np.empty(self.shape)
-        core.weighted_rows(self.X, coefs, total, np.empty(self.shape))
+
+        def of(rows: slice) -> Array:
+            if self.loss.n_outputs > 1:
+                return _product(self.X[rows], coefs[rows])
+            total = np.empty(self.shape)
+            core.weighted_rows(self.X[rows], coefs[rows], total, np.empty(self.shape))
+            return total
+
+        return self._total(of)
+
+    def _total(self, of: Callable[[slice], Array]) -> Array:
+        """What the shares of the rows give, added up."""
+        shares = over_shares(of, *self.X.shape)
+        total = next(shares)
+        for each in shares:
+            total += each
         return total
 
     def weighted_value(self, W: Array, Z: Array, lam: Array) -> float:
@@ -134,36 +154,11 @@ class Problem:
 
     def gram(self, weights: Array) -> Array:
         """X' diag(weights) X, rows without weight left out. (d, d)."""
-        d = self.X.shape[1]
-        if d <= NARROW:
-            return self._narrow_gram(weights)
+        if self.X.shape[1] <= NARROW:
+            return self._total(lambda rows: _narrow_gram(self.X[rows], weights[rows]))
         if (weights == weights[0]).all():
-            return float(weights[0]) * self._plain_gram()
-        total, scaled = np.zeros((d, d)), np.empty((min(GRAM_CHUNK, self.n_rows), d))
-        roots = np.sqrt(weights)
-        for start in range(0, self.n_rows, GRAM_CHUNK):
-            chunk = slice(start, start + GRAM_CHUNK)
-            kept = scaled[: core.scale_rows(self.X[chunk], roots[chunk], scaled)]
-            total += kept.T @ kept
-        return total
-
-    def _narrow_gram(self, weights: Array) -> Array:
-        """The same by a kernel that beats BLAS on few columns."""
-        d = self.X.shape[1]
-        down, across = core.gram_widths(d)
-        total = np.zeros((down, across))
-        scaled, plain = np.zeros((NARROW_CHUNK, down)), np.zeros((NARROW_CHUNK, across))
-        core.weighted_gram(self.X, weights, total, scaled, plain)
-        upper = np.triu(total[:d, :d])
-        return upper + np.triu(upper, 1).T
-
-    def _plain_gram(self) -> Array:
-        """X' X. (d, d)."""
-        total = np.zeros((self.X.shape[1],) * 2)
-        for start in range(0, self.n_rows, GRAM_CHUNK):
-            rows = self.X[start : start + GRAM_CHUNK]
-            total += rows.T @ rows
-        return total
+            return float(weights[0]) * self._total(lambda rows: _plain_gram(self.X[rows]))
+        return self._total(lambda rows: _scaled_gram(self.X[rows], weights[rows]))
 
     def row_products(self, rows: NDArray[np.intp]) -> Array:
         """X_S X_S' for the rows S. (s, s)."""
@@ -182,26 +177,68 @@ class Problem:
         return H
 
     def _softmax_curvature(self, Z: Array, lam: Array) -> Array:
-        """sum_i lam_i (diag(p_i) - p_i p_i') x x_i x_i', p_i the probabilities of row i.
-
-        A Laplacian: with G = X' diag(lam p_c p_e) X, the block of classes c and e is -G, and that
-        of c with itself the sum of its G.
-        """
-        d, k = self.shape
+        """sum_i lam_i (diag(p_i) - p_i p_i') x x_i x_i', p_i the probabilities of row i."""
         P = self.loss.probabilities(Z)
         assert P is not None  # noqa: S101  (a softmax)
+        return self.laplacian(lambda c, e: lam * P[:, c] * P[:, e])
+
+    def laplacian(self, weights: Callable[[int, int], Array]) -> Array:
+        """sum_i L_i x x_i x_i', L_i symmetric (k, k) with rows that add up to nothing. (d k, d k).
+
+        weights(c, e): (n,), minus the entry c, e of every L_i, of either sign. With G the Gram
+        matrix for them, the block of c and e is -G, that of c with itself the sum of its G.
+        """
+        d, k = self.shape
         H = np.zeros((d, k, d, k))
         for c, e in combinations(range(k), 2):
-            G = self.gram(lam * P[:, c] * P[:, e])
+            G = self._signed_gram(weights(c, e))
             H[:, c, :, e] = H[:, e, :, c] = -G
             H[:, c, :, c] += G
             H[:, e, :, e] += G
         return H.reshape(d * k, d * k)
 
+    def _signed_gram(self, weights: Array) -> Array:
+        """The Gram matrix for weights of either sign."""
+        if (weights >= 0.0).all():
+            return self.gram(weights)
+        return self.gram(np.maximum(weights, 0.0)) - self.gram(np.maximum(-weights, 0.0))
+
 
 def _product(X: Array, coefs: Array) -> Array:
     """X' coefs for a few columns of coefs: BLAS is quicker with the long side of X last. (d, k)."""
     return np.ascontiguousarray((coefs.T @ X).T)
+
+
+def _narrow_gram(X: Array, weights: Array) -> Array:
+    """X' diag(weights) X by a kernel that beats BLAS on few columns. (d, d)."""
+    d = X.shape[1]
+    down, across = core.gram_widths(d)
+    total = np.zeros((down, across))
+    scaled, plain = np.zeros((NARROW_CHUNK, down)), np.zeros((NARROW_CHUNK, across))
+    core.weighted_gram(X, weights, total, scaled, plain)
+    upper = np.triu(total[:d, :d])
+    return upper + np.triu(upper, 1).T
+
+
+def _plain_gram(X: Array) -> Array:
+    """X' X. (d, d)."""
+    total = np.zeros((X.shape[1],) * 2)
+    for start in range(0, len(X), GRAM_CHUNK):
+        rows = X[start : start + GRAM_CHUNK]
+        total += rows.T @ rows
+    return total
+
+
+def _scaled_gram(X: Array, weights: Array) -> Array:
+    """X' diag(weights) X. (d, d)."""
+    n, d = X.shape
+    total, scaled = np.zeros((d, d)), np.empty((min(GRAM_CHUNK, n), d))
+    roots = np.sqrt(weights)
+    for start in range(0, n, GRAM_CHUNK):
+        chunk = slice(start, start + GRAM_CHUNK)
+        kept = scaled[: core.scale_rows(X[chunk], roots[chunk], scaled)]
+        total += kept.T @ kept
+    return total
 
 
 def make_problem(

@@ -1,11 +1,38 @@
-"""Linear algebra on one thread: BLAS sums depend on the number of threads, results must not."""
+"""Threads: linear algebra on one, sweeps over the rows on as many as are allowed.
+
+Sums by BLAS depend on its number of threads, and results must not. So BLAS keeps to one; the rows
+are cut into shares by the shape of the table alone, one thread works on a share at a time, and what
+the shares give is added up in their order.
+"""
 
 import sys
-from contextlib import AbstractContextManager
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+T = TypeVar("T")
+
+# A share has at least so many numbers, as handing it to a thread takes time, and there are at most
+# so many shares. Their length is a multiple of what sums of rows are closed after.
+SHARE_NUMBERS, MAX_SHARES, SHARE_STEP = 1 << 21, 8, 2048
+
+
+class Team(NamedTuple):
+    """Threads that work beside the main one, and how many."""
+
+    helpers: "ThreadPoolExecutor"
+    n_threads: int
+
+
+_teams: list[Team] = []
 
 
 def one_thread() -> AbstractContextManager[Any]:
@@ -19,3 +46,43 @@ def one_thread() -> AbstractContextManager[Any]:
 def _controller(with_scipy: bool) -> ThreadpoolController:  # noqa: ARG001  (SciPy brings its own)
     """What sets the threads of linear algebra; finding the libraries takes milliseconds."""
     return ThreadpoolController()
+
+
+@contextmanager
+def team(n_threads: int) -> Iterator[None]:
+    """While it lasts, shares of rows are worked on by so many threads."""
+    if n_threads == 1:
+        yield
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(n_threads) as helpers:
+        _teams.append(Team(helpers, n_threads))
+        try:
+            yield
+        finally:
+            _teams.pop()
+
+
+def over_shares(work: Callable[[slice], T], n_rows: int, n_columns: int) -> Iterator[T]:
+    """work(rows) for every share of the rows, in their order; few results are held at a time."""
+    shares = _shares(n_rows, n_columns)
+    if not _teams or len(shares) == 1:
+        yield from map(work, shares)
+        return
+    helpers, n_threads = _teams[-1]
+    rest = iter(shares)
+    waiting: deque[Future[T]] = deque(
+        helpers.submit(work, rows) for rows in islice(rest, n_threads)
+    )
+    while waiting:
+        found = waiting.popleft().result()
+        waiting.extend(helpers.submit(work, rows) for rows in islice(rest, 1))
+        yield found
+
+
+def _shares(n_rows: int, n_columns: int) -> list[slice]:
+    """The rows in pieces of equal length, by the shape alone, whatever the number of threads."""
+    n_shares = min(max(n_rows * n_columns // SHARE_NUMBERS, 1), MAX_SHARES)
+    length = -(-n_rows // (n_shares * SHARE_STEP)) * SHARE_STEP
+    return [slice(start, start + length) for start in range(0, n_rows, length)]

@@ -110,6 +110,7 @@ def compare(
     rank: fit_options.Rank = None,
     feature_map: fit_options.FeatureMapChoice = None,
     seed: fit_options.Seed = 0,
+    threads: options.Threads = 1,  # noqa: ARG001  (by its callback)
     html: options.HtmlFile = None,
     json: options.Json = False,
     force: options.Force = False,

@@ -48,6 +48,7 @@ def detect_outliers(
     rank: fit_options.Rank = None,
     feature_map: fit_options.FeatureMapChoice = None,
     seed: fit_options.Seed = 0,
+    threads: options.Threads = 1,  # noqa: ARG001  (by its callback)
     top: detect_options.Top = 10,
     fail_on: detect_options.Gates = None,
     warn_on: gate_options.WarnOn = None,

@@ -70,6 +70,7 @@ def fit(
     time_limit: fit_options.TimeLimit = None,
     require_convergence: fit_options.RequireConvergence = False,
     seed: fit_options.Seed = 0,
+    threads: options.Threads = 1,  # noqa: ARG001  (by its callback)
     cv: fit_options.Folds = None,
     select_by: fit_options.SelectBy = None,
     holdout: fit_options.Holdout = None,

@@ -103,6 +103,27 @@ SpreadsheetSafe = Annotated[
         "formulas.",
     ),
 ]
+
+
+def _set_threads(context: typer.Context, n_threads: int) -> int:
+    """Have the rows of this command's fits worked on by so many."""
+    if n_threads > 1:
+        from lrisk_cli.threads import team
+
+        context.with_resource(team(n_threads))
+    return n_threads
+
+
+Threads = Annotated[
+    int,
+    typer.Option(
+        "--threads",
+        min=1,
+        max=256,
+        callback=_set_threads,
+        help="Threads for sweeps over many rows. The result is the same for any number.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the traceback of an error.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress bar.")]

@@ -29,6 +29,7 @@ def quantile_report(
     holdout: quantile_options.Holdout = None,
     repeats: quantile_options.Repeats = None,
     seed: quantile_options.Seed = None,
+    threads: options.Threads = 1,  # noqa: ARG001  (by its callback)
     features: fit_options.Features = None,
     exclude: fit_options.Exclude = None,
     dtype: fit_options.Dtypes = None,
