@@ -96,7 +96,7 @@ FAMILIES = {
         noise=lambda rng, shape: rng.standard_cauchy(shape),
     ),
     "badly scaled columns": Family(columns=scaled),
-    # At most 1000 unknowns with five classes: `auto` leaves more to lbfgs.
+    # At most 1000 unknowns with five classes: `auto` takes newton for all of them.
     "more columns than rows": Family(
         rows=lambda n: min(n, 150), n_columns=lambda _, n: min(2 * n + 3, n + 50)
     ),

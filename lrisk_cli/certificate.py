@@ -7,6 +7,7 @@ Rounding is allowed for: that of value and gradient in rounding.py, that of lam 
 """
 
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,10 @@ from lrisk_cli.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
 Array = NDArray[np.float64]
 
 # Above this many unknowns a logistic bound is polished by L-BFGS instead of Newton steps,
-NEWTON_SIZE = 128
+NEWTON_SIZE, NEWTON_STEPS = 128, 30
 # up to this many with the second derivative where ROUND evaluations have not been enough.
-MATRIX_SIZE = 1000
-ROUND, MAX_ROUNDS = 60, 10
+MATRIX_SIZE = 2000
+ROUND, MAX_ROUNDS = 15, 40
 # Matrices from this size on are factored in single precision first; what is left of the right side
 # after refinement, relative to it.
 SINGLE_SIZE, MOST_REFINEMENTS, REFINED = 512, 10, 1e-13
@@ -71,19 +72,22 @@ def lower_bound(
     *,
     near: bool = True,
     precondition: Precondition | None = None,
+    until: float = np.inf,
 ) -> Bound:
     """Bound the optimum from below with the weights lam, repaired into P(sigma).
 
     `start` is a guess of the minimiser of the lam-weighted problem; `near`: it may be so good that
     the bound there is within `accuracy` of the best for these weights. If it is not, the minimiser
-    is computed, with the help of `precondition` (see weighted_minimiser); if rounding alone may
-    exceed `accuracy`, the bound is evaluated in extended precision.
+    is computed, with the help of `precondition` and no longer than `until` (see
+    weighted_minimiser); if rounding alone may exceed `accuracy`, the bound is evaluated in
+    extended precision.
     """
     lam, excess = repair_weights(lam, problem.sigma)
     V, at = start, evaluate(problem, lam, start) if near else None
     passes = 1 if near else 0
     if at is None or at.slack(problem.mu) > accuracy:
-        better, used = weighted_minimiser(problem, lam, start, accuracy, precondition)
+        known = InverseCurvature(precondition)
+        better, used = weighted_minimiser(problem, lam, start, accuracy, known, until)
         at_better = evaluate(problem, lam, better)
         passes += used + 1
         if at is None or not at_better.lower_bound(problem.mu) < at.lower_bound(problem.mu):
@@ -131,22 +135,34 @@ def repair_weights(lam: Array, sigma: Array) -> tuple[Array, float]:
     return lam, float(core.excess_share(ascending, sigma))
 
 
+@dataclass(slots=True)
+class InverseCurvature:
+    """The inverse second derivative as the last fit that needed it found it: what to multiply by.
+
+    Fits with similar weights may share one.
+    """
+
+    inverse: Precondition | None = None
+
+
 def weighted_minimiser(
     problem: Problem,
     lam: Array,
     start: Array,
     accuracy: float,
-    precondition: Precondition | None = None,
+    curvature: InverseCurvature | None = None,
+    until: float = np.inf,
 ) -> tuple[Array, int]:
     """Nearly minimise lam.l(V) + mu/2 ||V||^2; the passes it took.
 
-    precondition: multiplies by a guess of the inverse second derivative.
+    curvature: what is known of it from fits with similar weights, and will be from this one.
+    until: the moment, by perf_counter, from which on no further step is begun.
     """
     if problem.loss.name == "squared":
         return _ridge(problem, lam), 1
     if start.size <= NEWTON_SIZE:
-        return _newton(problem, lam, start, accuracy)
-    return _lbfgs(problem, lam, start, accuracy, precondition)
+        return _newton(problem, lam, start, accuracy, until)
+    return _lbfgs(problem, lam, start, accuracy, curvature or InverseCurvature(), until)
 
 
 def _ridge(problem: Problem, lam: Array) -> Array:
@@ -219,20 +235,20 @@ def _inverse(H: Array) -> Precondition:
 
     Unit diagonals first: a lift is then small beside every column, however it is scaled.
     """
-    scale = 1.0 / np.sqrt(np.diag(H))[:, None]
+    size, scale = len(H), 1.0 / np.sqrt(np.diag(H))[:, None]
     scaled = H * scale
     scaled *= scale.T
     factor = cho_factor_lifted(scaled)
 
     def times(g: Array) -> Array:
-        product = scale * cho_solve(factor, scale * g.reshape(len(H), -1))
+        product = scale * cho_solve(factor, scale * g.reshape(size, -1))
         return product.reshape(g.shape)
 
     return times
 
 
 def _newton(
-    problem: Problem, lam: Array, V: Array, accuracy: float, max_steps: int = 30
+    problem: Problem, lam: Array, V: Array, accuracy: float, until: float
 ) -> tuple[Array, int]:
     """Newton steps with halving until ||gradient||^2 / (2 mu) <= accuracy.
 
@@ -243,8 +259,8 @@ def _newton(
     value, gradient = problem.weighted_value(V, Z, lam), problem.gradient(V, Z, lam)
     length = float(np.sum(gradient**2))
     passes = 1
-    for _ in range(max_steps):
-        if length <= 2.0 * problem.mu * accuracy:
+    for _ in range(NEWTON_STEPS):
+        if length <= 2.0 * problem.mu * accuracy or perf_counter() >= until:
             break
         step = _solve(problem.hessian(Z, lam), gradient.reshape(-1, 1)).reshape(V.shape)
         decrease = float(np.sum(step * gradient))
@@ -269,7 +285,12 @@ def _newton(
 
 
 def _lbfgs(
-    problem: Problem, lam: Array, V: Array, accuracy: float, precondition: Precondition | None
+    problem: Problem,
+    lam: Array,
+    V: Array,
+    accuracy: float,
+    curvature: InverseCurvature,
+    until: float,
 ) -> tuple[Array, int]:
     """The same by L-BFGS, for many unknowns.
 
@@ -292,13 +313,13 @@ def _lbfgs(
     last = ROUND if matrix_fits else MAX_ROUNDS * ROUND
 
     def done(spot: Spot[Array], _: float) -> bool:
-        return near(spot) or passes >= last
+        return near(spot) or passes >= last or perf_counter() >= until
 
     spot = spot_at(V)
     for _ in range(MAX_ROUNDS):
-        spot = descend(spot_at, spot, done, precondition)
+        spot = descend(spot_at, spot, done, curvature.inverse)
         stalled = passes < last
-        if near(spot) or stalled or not matrix_fits:
+        if near(spot) or stalled or not matrix_fits or perf_counter() >= until:
             break
-        precondition, last = _inverse(problem.hessian(spot.kept, lam)), last + ROUND
+        curvature.inverse, last = _inverse(problem.hessian(spot.kept, lam)), last + ROUND
     return spot.x, passes

@@ -1,6 +1,6 @@
 """From a design to a fitted model: state the problem, solve it, keep what was proved."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -134,6 +134,7 @@ def fit_design(
     start: W that another risk or penalty led to on these features; it spares work. majority: of
     the rows, where it is known already.
     """
+    options = replace(options, limits=options.limits.begun())
     n_rows = len(design.X)
     target = design.encoding.target
     loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
@@ -171,7 +172,12 @@ def judge_rows(design: Design, options: FitOptions) -> Majority:
     loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
     with one_thread():
         return find_majority(
-            design.X, design.y, loss, constant=design.encoding.intercept, seed=seed
+            design.X,
+            design.y,
+            loss,
+            constant=design.encoding.intercept,
+            seed=seed,
+            until=options.limits.deadline,
         )
 
 

@@ -8,11 +8,12 @@ answer repeats. Classes: the share of swapped labels and the fit to the others, 
 """
 
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.certificate import weighted_minimiser
+from lrisk_cli.certificate import InverseCurvature, weighted_minimiser
 from lrisk_cli.contamination import fit_scales, swapped
 from lrisk_cli.flexible import (
     ROWS_PER_COLUMN,
@@ -57,10 +58,19 @@ class Majority:
         return 1.0 - float(self.weights.mean())
 
 
-def find_majority(X: Array, y: Targets, loss: Loss, *, constant: bool, seed: int = 0) -> Majority:
+def find_majority(
+    X: Array,
+    y: Targets,
+    loss: Loss,
+    *,
+    constant: bool,
+    seed: int = 0,
+    until: float = np.inf,
+) -> Majority:
     """Tell inliers from outliers. X: (n, columns), the last one constant if there is an intercept.
 
-    Rows far from all others count only where a linear fit without them predicts them.
+    Rows far from all others count only where a linear fit without them predicts them. until: the
+    moment, by perf_counter, from which on the turns of classes are not continued.
     """
     columns = X[:, : X.shape[1] - constant]
     most = SAMPLE_ROWS if loss.name == "squared" else CLASS_ROWS
@@ -70,7 +80,7 @@ def find_majority(X: Array, y: Targets, loss: Loss, *, constant: bool, seed: int
     if loss.name == "squared":
         w = _judge_numbers(columns, y.astype(np.float64), flexible, places)
     else:
-        w = _judge_classes(columns, y, loss, flexible, places, remote, seed)
+        w = _judge_classes(columns, y, loss, flexible, places, remote, seed, until)
     if remote.any():
         w[remote] = _corroborated(X, y, loss, remote, w)[remote]
     return Majority(w)
@@ -164,6 +174,7 @@ def _judge_classes(
     places: Places,
     remote: Flags,
     seed: int,
+    until: float,
 ) -> Array:
     """One minus the chance that the label was swapped, by fits to the rows that are not remote.
 
@@ -174,28 +185,30 @@ def _judge_classes(
     folds = np.random.default_rng([seed, 4]).permutation(len(places)) % FOLDS
     fits = [np.zeros(problem.shape) for _ in range(FOLDS)]
     usable = ~remote[places]
-    w, share = usable.astype(np.float64), FIRST_SHARE
+    w, share, curvature = usable.astype(np.float64), FIRST_SHARE, InverseCurvature()
     for _ in range(CLASS_ROUNDS):
-        losses = _fold_losses(problem, folds, w, fits)
+        losses = _fold_losses(problem, folds, w, fits, curvature)
         odd = swapped(losses, share, n_classes)
         before, w = w, usable * (1.0 - odd)
         # One step only: a fit to rows that are still mixed explains their mixture by itself.
         share = min(0.5, float(odd[usable].mean()))
-        if float(np.abs(w - before).max()) < 1e-2:
+        if float(np.abs(w - before).max()) < 1e-2 or perf_counter() >= until:
             break
     if len(places) == len(columns):
         return w
-    W = _weighted_fit(problem, w, fits[0])
+    W = _weighted_fit(problem, w, fits[0], curvature)
     losses = loss.values(flexible.multiply(columns, W), loss.targets(y))
     return 1.0 - swapped(losses, share, n_classes)
 
 
-def _fold_losses(problem: Problem, folds: Places, w: Array, fits: list[Array]) -> Array:
+def _fold_losses(
+    problem: Problem, folds: Places, w: Array, fits: list[Array], curvature: InverseCurvature
+) -> Array:
     """Of each row under the fit to the other folds; `fits` is where those began and end. (n,)."""
     losses = np.empty(len(w))
     for k in range(FOLDS):
         mine = folds == k
-        fits[k] = _weighted_fit(problem, np.where(mine, 0.0, w), fits[k])
+        fits[k] = _weighted_fit(problem, np.where(mine, 0.0, w), fits[k], curvature)
         losses[mine] = problem.loss.values(problem.margins(fits[k]), problem.y)[mine]
     return losses
 
@@ -206,7 +219,8 @@ def _corroborated(X: Array, y: Targets, loss: Loss, remote: Flags, w: Array) -> 
     In the bounded columns a remote row does not stand out; a linear fit that sees it follows it.
     """
     problem = _mean_problem(X, y, loss, 1.0 / len(X))
-    W = _weighted_fit(problem, np.where(remote, 0.0, w), np.zeros(problem.shape))
+    rows = np.where(remote, 0.0, w)
+    W = _weighted_fit(problem, rows, np.zeros(problem.shape), InverseCurvature())
     losses = loss.values(problem.margins(W), problem.y)
     if loss.name != "squared":
         return np.asarray(losses < np.log(2.0))
@@ -218,8 +232,8 @@ def _mean_problem(X: Array, y: Targets, loss: Loss, penalty: float) -> Problem:
     return make_problem(X, y, loss, parse_risk("mean"), penalty, None)
 
 
-def _weighted_fit(problem: Problem, w: Array, near: Array) -> Array:
-    return weighted_minimiser(problem, w / w.sum(), near, CLASS_ACCURACY)[0]
+def _weighted_fit(problem: Problem, w: Array, near: Array, curvature: InverseCurvature) -> Array:
+    return weighted_minimiser(problem, w / w.sum(), near, CLASS_ACCURACY, curvature)[0]
 
 
 def _sample(n_rows: int, n_columns: int, most: int, seed: int) -> Places:

@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -131,3 +132,23 @@ def test_rows_are_judged_alike_whatever_their_order():
     plain = find_majority(X, y, make_loss("squared"), constant=True).weights
     shuffled = find_majority(X[order], y[order], make_loss("squared"), constant=True).weights
     np.testing.assert_allclose(shuffled, plain[order], atol=1e-6)
+
+
+def test_a_time_limit_holds_for_the_judgement_and_the_last_fit_too():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((3000, 150))
+    y = np.argmax(X[:, :3] + rng.gumbel(size=(3000, 3)), axis=1).astype(np.int32)
+    loss, risk = make_loss("logistic", 3), parse_risk("subquantile:0.8")
+    problem = make_problem(X, y, loss, risk, 1e-6)
+    began = perf_counter()
+    majority = find_majority(X, y, loss, constant=False, until=began)
+    limits = Limits(tol=1e-12, time_limit=0.2, until=began + 0.2)
+    found = solve(problem, SolverOptions(), limits, majority=majority.weights)
+    late = reweight(problem, found, majority.weights, limits)
+    assert late is found
+    assert "stopped after 0.2 s (--time-limit)" in found.status
+    limits = Limits(tol=1e-12, time_limit=0.05).begun()
+    cut = reweight(problem, found, majority.weights, limits)
+    assert cut.status.endswith("for as long as 0.05 s (--time-limit) allowed")
+    assert not cut.converged
+    assert perf_counter() - began < 10.0

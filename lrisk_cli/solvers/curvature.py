@@ -115,6 +115,8 @@ def make_curvature(problem: Problem) -> Curvature:
 
 def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
     """sum over blocks of (g_i - mean g)(g_i - mean g)'. (d k, d k)."""
+    if problem.loss.n_outputs > 1 and len(tied.rows) > MANY_TIES:
+        return _softmax_ties(problem, Z, tied)
     size = problem.shape[0] * problem.shape[1]
     total = np.zeros((size, size))
     for rows, sizes in _portions(tied):
@@ -125,6 +127,26 @@ def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
             gradients = _row_gradients(problem, Z, piece)
             gradients -= means if len(sizes) == 1 else np.repeat(means, sizes, axis=0)
             total += gradients.T @ gradients
+    return total
+
+
+def _softmax_ties(problem: Problem, Z: Array, tied: Tied) -> Array:
+    """The same for many rows and several outputs, as sum g_i g_i' - sum (sum g)(sum g)' / size.
+
+    The slopes of a softmax add up to nothing, so the first sum needs a Gram matrix for each pair of
+    classes only, and no gradients of rows.
+    """
+    slopes = problem.loss.slopes(Z, problem.y)
+    some = np.zeros_like(slopes)
+    some[tied.rows] = slopes[tied.rows]
+    total = problem.laplacian(lambda c, e: -some[:, c] * some[:, e])
+    columns = np.ascontiguousarray(slopes.T)
+    for rows, sizes in _portions(tied):
+        sums = np.empty((len(columns), len(sizes), problem.X.shape[1]))
+        for slope, each in zip(columns, sums, strict=True):
+            core.block_sums(problem.X, slope, rows, sizes, each)
+        flat = np.moveaxis(sums, 0, -1).reshape(len(sizes), -1)
+        total -= flat.T @ flat
     return total
 
 

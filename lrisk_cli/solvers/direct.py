@@ -30,7 +30,9 @@ def solve_mean(
     # What is accurate enough depends on what is gained: first a rough answer, then the rest.
     accuracy = 1e-3 * zero.objective
     while True:
-        W, passes = weighted_minimiser(problem, problem.sigma, course.W, accuracy)
+        W, passes = weighted_minimiser(
+            problem, problem.sigma, course.W, accuracy, until=course.limits.deadline
+        )
         point = problem.at(W, course.weigher)
         course.passes += passes + 1.0
         course.note(point.objective)

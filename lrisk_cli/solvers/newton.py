@@ -35,7 +35,7 @@ ROWS_PER_COLUMN = 20
 
 
 class Newton(ProximalPoint):
-    """For up to about a thousand unknowns."""
+    """For up to about two thousand unknowns."""
 
     def __init__(
         self,

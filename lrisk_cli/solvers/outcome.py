@@ -3,7 +3,7 @@
 The best point, the best bounds proved, a trace of the run, and the sentence about its end.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -16,14 +16,37 @@ from lrisk_cli.progress import Progress, Report, silent
 
 Array = NDArray[np.float64]
 
+# The last proof may go on beyond a time limit, by this share of it.
+PROOF_SHARE = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop: gap proved, passes over the rows used up, or seconds gone."""
+    """When to stop: gap proved, passes over the rows used up, or seconds gone.
+
+    until: the moment, by perf_counter, when the seconds are gone; known once a fit has begun.
+    """
 
     tol: float = 1e-6
     max_passes: float = 1000.0
     time_limit: float | None = None
+    until: float | None = None
+
+    def begun(self) -> "Limits":
+        """The same with the clock running; one that runs already runs on."""
+        if self.time_limit is None or self.until is not None:
+            return self
+        return replace(self, until=perf_counter() + self.time_limit)
+
+    @property
+    def deadline(self) -> float:
+        """The moment to stop at, by perf_counter."""
+        return np.inf if self.until is None else self.until
+
+    @property
+    def proof_deadline(self) -> float:
+        """The moment when the last proof must end."""
+        return self.deadline + PROOF_SHARE * (self.time_limit or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +112,7 @@ class Course:
         *,
         track_ranks: bool = False,
     ) -> None:
-        self.problem, self.limits = problem, limits
+        self.problem, self.limits = problem, limits.begun()
         self.weigher = problem.weigher(track_ranks=track_ranks)
         self._report = report
         self._began = perf_counter()
@@ -133,10 +156,17 @@ class Course:
         accuracy = 0.1 * self.limits.tol * self.gained
         start = self._V if start is None else start
         bound = lower_bound(
-            self.problem, lam, start, accuracy, near=near, precondition=precondition
+            self.problem,
+            lam,
+            start,
+            accuracy,
+            near=near,
+            precondition=precondition,
+            until=self.limits.proof_deadline,
         )
         self._V = bound.V
-        self.bound = max(self.bound, bound.value)
+        # Losses are not negative: zero is a bound as well.
+        self.bound = max(self.bound, bound.value, 0.0)
         self.smoothed_bound = max(self.smoothed_bound, bound.smoothed)
         self.passes += 1.0
 
@@ -187,7 +217,7 @@ class Course:
         limits = self.limits
         if self.passes >= limits.max_passes:
             return f"stopped after {limits.max_passes:g} passes (--max-passes)"
-        if limits.time_limit is not None and perf_counter() - self._began >= limits.time_limit:
+        if perf_counter() >= limits.deadline:
             return f"stopped after {limits.time_limit:g} s (--time-limit)"
         return None
 

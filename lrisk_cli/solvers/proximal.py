@@ -102,7 +102,9 @@ class ProximalPoint(ABC):
 
     def mean_fit(self, start: Array, accuracy: float) -> tuple[Array, int]:
         """Nearly the minimiser of the mean, to start from; the passes it took."""
-        return weighted_minimiser(self.problem, self.centre, start, accuracy)
+        return weighted_minimiser(
+            self.problem, self.centre, start, accuracy, until=self.course.limits.deadline
+        )
 
     def proved_at(self, start: Point) -> bool:
         """Whether the gap can be proved at the start already."""

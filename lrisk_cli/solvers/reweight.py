@@ -5,6 +5,7 @@ and drops honest rows that a line cannot follow. The majority is judged without 
 """
 
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from lrisk_cli.certificate import weighted_minimiser
 from lrisk_cli.problem import Problem
 from lrisk_cli.solvers.outcome import Limits, Solution
 from lrisk_cli.solvers.starts import fit_weights
+from lrisk_cli.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -21,20 +23,35 @@ def reweight(problem: Problem, found: Solution, majority: Array, limits: Limits)
     """The minimiser of sum_i w_i l_i(W) / sum w + mu/2 ||W||^2, w the majority (n,).
 
     Its objective is that of the risk, larger than where the search ended: `trimmed_objective`.
+    What is found stays as it is where the time is up.
     """
-    W, passes = found.majority_fit, 0
-    if W is None or problem.loss.name != "squared":
-        near = found.W if W is None else W
-        accuracy = 0.1 * limits.tol * abs(found.objective)
-        W, passes = weighted_minimiser(problem, fit_weights(majority), near, accuracy)
-    point = problem.at(W, problem.weigher())
+    if perf_counter() >= limits.deadline:
+        return found
+    with one_thread():
+        W, passes = _majority_fit(problem, found, majority, limits)
+        point = problem.at(W, problem.weigher())
     share = 100.0 * float(majority.mean())
+    cut = perf_counter() >= limits.deadline
     return replace(
         found,
         W=W,
         lam=point.lam,
         objective=point.objective,
-        status=f"{found.status}; then fitted to the majority, {share:.3g} % of the rows",
+        status=f"{found.status}; then fitted to the majority, {share:.3g} % of the rows"
+        + (f", for as long as {limits.time_limit:g} s (--time-limit) allowed" if cut else ""),
+        converged=found.converged and not cut,
         passes=found.passes + passes + 1.0,
         trimmed_objective=found.objective,
     )
+
+
+def _majority_fit(
+    problem: Problem, found: Solution, majority: Array, limits: Limits
+) -> tuple[Array, int]:
+    """The weighted fit, which the search may have made already; the passes it took."""
+    if found.majority_fit is not None and problem.loss.name == "squared":
+        return found.majority_fit, 0
+    near = found.W if found.majority_fit is None else found.majority_fit
+    accuracy = 0.1 * limits.tol * abs(found.objective)
+    weights = fit_weights(majority)
+    return weighted_minimiser(problem, weights, near, accuracy, until=limits.deadline)

@@ -26,9 +26,8 @@ from lrisk_cli.threads import one_thread
 
 Array = NDArray[np.float64]
 
-# Newton's matrices are (unknowns x unknowns); beyond this many, by the loss, they cost more than
-# they save: those of squared losses are updated where weights change, others made anew.
-NEWTON_UNKNOWNS = {"squared": 2000, "logistic": 1000}
+# Newton's matrices are (unknowns x unknowns); beyond this many they cost more than they save.
+NEWTON_UNKNOWNS = 2000
 # Those that need a convex objective, and the one that needs a falling risk.
 CONVEX = {SolverName.NEWTON, SolverName.LBFGS}
 FALLING = {SolverName.TRIMMED}
@@ -78,7 +77,7 @@ def choose(problem: Problem, options: SolverOptions) -> Choice:
     n_unknowns = problem.shape[0] * problem.shape[1]
     if problem.outer is not None and problem.loss.n_outputs == 1:
         return Choice(SolverName.NEWTON, f"{problem.n_rows} rows are few enough for it")
-    if n_unknowns <= NEWTON_UNKNOWNS[problem.loss.name]:
+    if n_unknowns <= NEWTON_UNKNOWNS:
         return Choice(SolverName.NEWTON, f"{n_unknowns} unknowns are few enough for it")
     return Choice(SolverName.LBFGS, f"{n_unknowns} unknowns are too many for newton")
 

@@ -39,7 +39,7 @@ ENOUGH = 1.0
 
 
 class Softmax(Lbfgs):
-    """For up to about a thousand unknowns."""
+    """For up to about two thousand unknowns."""
 
     budget = EVALUATIONS
 

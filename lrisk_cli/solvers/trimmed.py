@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.certificate import weighted_minimiser
+from lrisk_cli.certificate import InverseCurvature, weighted_minimiser
 from lrisk_cli.problem import Point, Problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.outcome import Course, Ended, Limits, Solution
@@ -72,6 +72,7 @@ class _Search:
         self.problem, self.course = problem, course
         self.why = ""
         self._majority_fit: Array | None = None
+        self._curvature = InverseCurvature()
 
     def run(self, begin: list[Start]) -> Solution:
         course = self.course
@@ -106,7 +107,10 @@ class _Search:
 
     def _fit(self, weights: Array, near: Array, accuracy: float) -> Point:
         """The weighted fit, from a guess of it."""
-        W, passes = weighted_minimiser(self.problem, weights, near, accuracy)
+        until = self.course.limits.deadline
+        W, passes = weighted_minimiser(
+            self.problem, weights, near, accuracy, self._curvature, until
+        )
         self.course.passes += passes
         return self._at(W)
 
