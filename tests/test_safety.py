@@ -261,36 +261,19 @@ def test_no_file_is_named_by_the_data(tmp_path):
     flags = ["--id", "house", "--quiet"]
     for arguments in (
         ["fit", "evil.csv", "--target", "kind", "-o", "a.json", "--losses", "a.csv", *flags],
+        ["fit", "evil.csv", "--target", "../up", "-o", "d.json", "--html", "d.html", *flags],
+        ["predict", "a.json", "evil.csv", "-o", "e.csv", *flags],
+        ["evaluate", "a.json", "evil.csv", "--losses", "f.parquet", "--junit", "f.xml", *flags,
+         "--fail-on", "mean>1e9"],
+        ["cluster", "evil.csv", "-k", "2", "--label", "kind", "--assignments", "g.csv", *flags],
         ["detect-outliers", "evil.csv", "--target", "price", "-o", "b.csv", *flags],
         ["quantile-report", "evil.csv", "--target", "price", "--by", "color", "-o", "c.csv"],
-    ):
-        assert lrisk(folder, *arguments).returncode == 0
-    made = {path.name for path in set(tmp_path.rglob("*")) - before}
-    assert made == {"a.json", "a.csv", "b.csv", "c.csv"}
-
-
-DANGEROUS = re.compile(
-    r"\b(?:pickle|marshal|shelve|joblib)\b|\b(?:eval|exec)\(|os\.system|os\.popen|shell=True"
-    r"|allow_pickle=True|\byaml\.load\(|__import__\("
-)
-
-
-def test_nothing_in_the_package_runs_what_it_reads():
-    modules = sorted((ROOT / "lrisk_cli").rglob("*.py*"))
-    sources = [path for path in modules if path.suffix in (".py", ".pyx", ".pxi")]
-    assert len(sources) > 100
-    found = [
-        f"{path.name}: {hit.group()}"
-        for path in sources
-        for hit in DANGEROUS.finditer(path.read_text("utf-8"))
-    ]
-    assert found == []
-
-
-@pytest.mark.parametrize("code", ["import pickle", "eval(x)", "exec (x)".replace(" ", ""),
-                                  "os.system(x)", "run(x, shell=True)"])  # fmt: skip
-def test_dangerous_code_is_noticed(code):
-    assert DANGEROUS.search(code)
+    ):  # fmt: skip
+        run = lrisk(folder, *arguments)
+        assert run.returncode == 0, run.stderr
+    made = {path.relative_to(folder).as_posix() for path in set(tmp_path.rglob("*")) - before}
+    expected = "a.json a.csv b.csv c.csv d.json d.html e.csv f.parquet f.xml g.csv"
+    assert made == set(expected.split())
 
 
 def test_a_model_cannot_name_code(tmp_path):
