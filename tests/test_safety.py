@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from houses import PROGRAM, furnish, house_columns, lrisk, read_csv, write_csv
+from houses import PROGRAM, furnish, house_columns, lrisk, read_csv, unmeasured, write_csv
 
 ROOT = Path(__file__).parents[1]
 # The ways in which a command writes: text, Parquet, JSON, a table in parts.
@@ -40,7 +40,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 def test_no_kill_tears_or_loses_a_file():
     """`make torture` kills twenty times as often."""
     script = [sys.executable, ROOT / "tests/torture.py", "--kills", "25", "--seed", "1"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**unmeasured(), "PYTHONPATH": str(ROOT)}
     run = subprocess.run(script, capture_output=True, text=True, env=environment, timeout=120)
     assert run.returncode == 0, run.stderr
     n_killed, n_writing = map(int, re.search(r"(\d+) killed, (\d+) in", run.stdout).groups())
@@ -63,7 +63,8 @@ def test_a_file_that_cannot_grow_leaves_the_old_one_and_no_debris(tmp_path, argu
     arguments = at("place", arguments)
     (folder / arguments[-1]).write_bytes(b"precious")
     before = snapshot(folder)
-    run = lrisk(folder, *arguments, "--force", "--quiet", preexec_fn=limit_files)
+    flags = ["--force", "--quiet"]
+    run = lrisk(folder, *arguments, *flags, preexec_fn=limit_files, env=unmeasured())
     assert run.returncode == 2, run.stderr
     (line,) = run.stderr.splitlines()
     assert line.startswith(f"lrisk: error: {os.path.realpath(folder / arguments[-1])}: cannot be")
