@@ -37,18 +37,38 @@ def read_schema(source: Source) -> tuple[pa.Schema, int | None]:
     return schema, n_rows
 
 
-def see_cells(source: Source, schema: pa.Schema, spelling: Spelling = PLAIN) -> dict[str, Cells]:
-    """What the values of each column are. Text is taken as it is, but for ISO dates."""
-    cells = {field.name: cells_of_type(field.type) for field in schema}
-    for name in [name for name, kind in cells.items() if kind is Cells.TEXT]:
-        for records in read_records(source, [name], SAMPLE_ROWS, [name]):
-            column = records.column(0)
-            if pa.types.is_dictionary(column.type):
-                column = _clipped(column).dictionary_decode()
-            if not pa.types.is_null(column.type) and infer_cells(column, spelling) is Cells.DATE:
-                cells[name] = Cells.DATE
-            break
+def see_cells(
+    files: Sequence[tuple[Source, pa.Schema]], spelling: Spelling = PLAIN
+) -> dict[str, Cells]:
+    """What the values of each column are. Text is taken as it is, but for ISO dates.
+
+    A column of nulls is what the first of the other files says.
+    """
+    cells = {}
+    for name in files[0][1].names:
+        kinds = [schema.field(name).type for _, schema in files]
+        known = [kind for kind in kinds if not pa.types.is_null(kind)]
+        cells[name] = cells_of_type(known[0]) if known else Cells.TEXT
+        if cells[name] is Cells.TEXT and _holds_dates(
+            [source for source, _ in files], name, spelling
+        ):
+            cells[name] = Cells.DATE
     return cells
+
+
+def _holds_dates(sources: Sequence[Source], name: str, spelling: Spelling) -> bool:
+    """Whether texts are dates, by the first SAMPLE_ROWS of which one is not missing."""
+    parts: list[pa.Array] = []
+    for source in sources:
+        for records in read_records(source, [name], SAMPLE_ROWS, [name]):
+            parts.append(_clipped(records.column(0)))
+            if sum(map(len, parts)) >= SAMPLE_ROWS:
+                rows = pa.concat_arrays(parts)
+                guess = infer_cells(rows.slice(0, SAMPLE_ROWS), spelling)
+                if guess is not None:
+                    return guess is Cells.DATE
+                parts = [rows.slice(SAMPLE_ROWS)]
+    return bool(parts) and infer_cells(pa.concat_arrays(parts), spelling) is Cells.DATE
 
 
 def types_agree(one: pa.DataType, other: pa.DataType) -> bool:
@@ -108,13 +128,11 @@ def _affordable_rows(metadata: Any, names: Sequence[str], label: str) -> int:
     return max(1, int(BATCH_BYTES / widest))
 
 
-def _clipped(column: pa.DictionaryArray) -> pa.DictionaryArray:
-    """The same with its texts cut where no date is as long: repeated, they may fill memory."""
-    values = column.dictionary
-    if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
-        return column
-    cut = pc.utf8_slice_codeunits(values, 0, SAMPLE_LETTERS)
-    return pa.DictionaryArray.from_arrays(column.indices, cut)
+def _clipped(column: pa.Array) -> pa.Array:
+    """Texts cut where no date is as long: those of a dictionary, repeated, may fill memory."""
+    if not pa.types.is_dictionary(column.type):
+        return pc.utf8_slice_codeunits(pc.cast(column, pa.large_string()), 0, SAMPLE_LETTERS)
+    return _clipped(column.dictionary).take(column.indices)
 
 
 def _without_views(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -5,7 +5,7 @@ import io
 import os
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -87,26 +87,56 @@ def _read_start(source: Source) -> tuple[bytes, int, bytes]:
             start += more
 
 
-def see_cells(source: Source, layout: Layout, spelling: Spelling = PLAIN) -> dict[str, Cells]:
-    """What the cells of each column look like in a sample from the start of the file.
+def see_cells(
+    files: Sequence[tuple[Source, Layout]], spelling: Spelling = PLAIN
+) -> dict[str, Cells]:
+    """What the cells of each column look like in a sample from the start of the rows.
 
-    The sample grows until every column has shown a value; one that never does is text.
+    Files are sampled as if they were one. The sample grows until every column has shown a value;
+    one that never does is text.
     """
-    cells: dict[str, Cells | None] = dict.fromkeys(layout.names)
+    cells: dict[str, Cells | None] = dict.fromkeys(files[0][1].names)
     n_rows = 0
-    for block in _blocks(source, layout, SAMPLE_BYTES):
-        undecided = [name for name, guess in cells.items() if guess is None]
-        try:
-            records = parse_block(block, layout, undecided, ())
-        except BlockError as error:
-            raise error.at(source.label, n_rows) from error
-        cells |= {name: infer_cells(records.column(name), spelling) for name in undecided}
-        n_rows += records.num_rows
+    for sample in _samples(files, cells):
+        n_rows += sum(records.num_rows for records in sample)
+        for name in [name for name, guess in cells.items() if guess is None]:
+            cells[name] = infer_cells(pa.concat_arrays([r.column(name) for r in sample]), spelling)
         if None not in cells.values():
             break
     if n_rows == 0:
-        raise DataError(f"{source.label}: a header but no rows; nothing to work on")
+        raise DataError(f"{files[0][0].label}: a header but no rows; nothing to work on")
     return {name: guess or Cells.TEXT for name, guess in cells.items()}
+
+
+def _samples(
+    files: Sequence[tuple[Source, Layout]], cells: Mapping[str, Cells | None]
+) -> Iterator[list[pa.RecordBatch]]:
+    """The columns of which nothing is known yet, SAMPLE_BYTES of the files at a time."""
+    sample: list[pa.RecordBatch] = []
+    room = SAMPLE_BYTES
+    for source, layout in files:
+        first_row = 0
+        for block, cut in _cut(source, layout, SAMPLE_BYTES, room):
+            unknown = [name for name, guess in cells.items() if guess is None]
+            records = _parse_sample(block, layout, unknown, source.label, first_row)
+            first_row += records.num_rows
+            room -= len(block)
+            if records.num_rows:
+                sample.append(records)
+            if cut and sample:
+                yield sample
+                sample, room = [], SAMPLE_BYTES
+    if sample:
+        yield sample
+
+
+def _parse_sample(
+    block: bytes, layout: Layout, columns: Sequence[str], label: str, first_row: int
+) -> pa.RecordBatch:
+    try:
+        return parse_block(block or layout.newline, layout, columns, ())
+    except BlockError as error:
+        raise error.at(label, first_row) from error
 
 
 def read_blocks(
@@ -186,18 +216,23 @@ def _block_error(message: str) -> BlockError:
 
 def _blocks(source: Source, layout: Layout, size: int) -> Iterator[bytes]:
     """The records after the header in blocks of about `size` bytes that end with a record."""
+    return (block for block, _ in _cut(source, layout, size, size) if block)
+
+
+def _cut(source: Source, layout: Layout, size: int, first: int) -> Iterator[tuple[bytes, bool]]:
+    """Such blocks, empty ones too, the first of `first` bytes; and whether more may follow."""
     with source.open() as stream:
         _read(stream, layout.body, source)
-        rest = b""
-        # A record that goes on is read in ever larger chunks, as each time all of it is searched.
-        while len(chunk := _read(stream, more := max(size, len(rest)), source)) == more:
+        rest, more = b"", first
+        while len(chunk := _read(stream, more, source)) == more:
             block = rest + chunk
             end = _last_record(block, layout)
             rest = block[end:]
             if len(rest) > LONGEST_RECORD:
                 raise _too_long(source)
-            if end:
-                yield block[:end]
+            yield block[:end], True
+            # A record that goes on is read in ever larger chunks, as each time all is searched.
+            more = max(size, len(rest))
         block = rest + chunk
         if b'"' in block and block.count(b'"') % 2 and _is_cut_short(block, layout.delimiter):
             raise DataError(
@@ -205,7 +240,7 @@ def _blocks(source: Source, layout: Layout, size: int) -> Iterator[bytes]:
                 "the file may be cut short"
             )
         if block.strip(b"\r\n"):
-            yield block
+            yield block, False
 
 
 def _too_long(source: Source) -> DataError:

@@ -193,7 +193,7 @@ def open_table(
 
     dtypes: "number", "category" or "string" for columns that must exist; `expected` holds the
     same for columns that a model remembers, which may be absent. Text files are typed by a
-    sample of the first of them; every file must have the columns of the first.
+    sample of their first rows; every file must have the columns of the first.
     """
     inputs = inputs if isinstance(inputs, Inputs) else Inputs(tuple(inputs))
     found = find_sources(inputs.names)
@@ -207,7 +207,7 @@ def open_table(
             raise _no_such_column(label, name, names)
     for source, look in zip(found[1:], looks[1:], strict=True):
         _check_same_columns(found[0].label, looks[0], source.label, look)
-    seen = _see_cells(found, looks[0], inputs.spelling)
+    seen = _see_cells(found, looks, inputs.spelling)
     forced = {**(expected or {}), **(dtypes or {})}
     cells = {name: _force(seen[name], forced.get(name)) for name in names}
     counts = [look.n_rows for look in looks if look.n_rows is not None]
@@ -266,13 +266,17 @@ def _look(source: Source, delimiter: str | None) -> _Look:
     return _Look((*stored, *source.partitions), n_rows, layout, schema)
 
 
-def _see_cells(sources: Sequence[Source], first: _Look, spelling: Spelling) -> dict[str, Cells]:
-    """What the cells of each column are, by type or by a sample of the first file."""
-    if first.schema is not None:
-        cells = columnar.see_cells(sources[0], first.schema, spelling)
+def _see_cells(
+    sources: Sequence[Source], looks: Sequence[_Look], spelling: Spelling
+) -> dict[str, Cells]:
+    """What the cells of each column are, by type or by a sample; files like the first decide."""
+    files = list(zip(sources, looks, strict=True))
+    if looks[0].schema is not None:
+        typed = [(source, look.schema) for source, look in files if look.schema is not None]
+        cells = columnar.see_cells(typed, spelling)
     else:
-        assert first.layout is not None  # noqa: S101
-        cells = csvfiles.see_cells(sources[0], first.layout, spelling)
+        texts = [(source, look.layout) for source, look in files if look.layout is not None]
+        cells = csvfiles.see_cells(texts, spelling)
     for name in sources[0].partitions:
         folders = arrow_texts([source.partitions.get(name, "") for source in sources])
         cells[name] = infer_cells(folders, spelling) or Cells.TEXT

@@ -1,5 +1,6 @@
 """Shared by all tests: both builds of the kernels, small problems, the folder of real data."""
 
+import signal
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,10 @@ from lrisk_cli.spectra import parse_risk
 settings.register_profile("steady", derandomize=True)
 settings.register_profile("long", max_examples=5000, deadline=None)
 settings.load_profile("steady")
+# A shell that runs tests in the background ignores interruptions, and so would the programs that
+# are started here and interrupted.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 RISING = ["mean", "superquantile:0.5", "superquantile:0.9", "extremile:2", "esrm:1"]
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from functools import cache
@@ -28,6 +29,14 @@ def lrisk(folder: Path, *arguments: str, **settings) -> subprocess.CompletedProc
     """Run `lrisk ARGUMENTS` in the folder."""
     settings = {"capture_output": True, "text": True, "cwd": folder, "timeout": 60} | settings
     return subprocess.run([*PROGRAM, *arguments], **settings)
+
+
+def unmeasured() -> dict[str, str]:
+    """The environment, but for what has a program measure which lines it reaches.
+
+    For a program whose own time, memory or files are the question, or that is killed.
+    """
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
 
 
 def document(run: subprocess.CompletedProcess[str], code: int = 0) -> dict:

@@ -23,6 +23,7 @@ from houses import (
     read_csv,
     refusal,
     spoil,
+    unmeasured,
     write_csv,
 )
 
@@ -304,7 +305,7 @@ def test_rows_that_stream_by_take_little_memory(folder):
     assert fit.returncode == 0, fit.stderr
     run = subprocess.run(
         [sys.executable, "-c", MEASURE, "small.parquet", "big.parquet", "y.json"],
-        capture_output=True, text=True, cwd=folder,
+        capture_output=True, text=True, cwd=folder, env=unmeasured(),
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     # The border is found on copies of the losses, and a reader holds a few batches.

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from houses import PROGRAM, furnish, lrisk, made_files, refusal
+from houses import PROGRAM, furnish, lrisk, made_files, refusal, unmeasured
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -74,7 +74,8 @@ print(run.stderr, end="")
 def show(folder: Path) -> tuple[float, int, str]:
     """Seconds of the processor (others may be busy), kilobytes, and words of a refusal."""
     command = [sys.executable, "-c", MEASURE, *PROGRAM, "show", "evil.json"]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    settings = {"capture_output": True, "text": True, "timeout": 60, "env": unmeasured()}
+    run = subprocess.run(command, cwd=folder, **settings)
     first, line = run.stdout.split("\n", 1)
     code, seconds, kilobytes = first.split()
     assert code == "4", line

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from houses import document, furnish, house_columns, lrisk, refusal, write_csv
+from houses import document, furnish, house_columns, lrisk, refusal, unmeasured, write_csv
 
 PEAK = """
 import sys
@@ -65,8 +65,9 @@ def test_the_peak_is_predicted_within_a_quarter(tmp_path, risk):
     command = ["fit", "t.parquet", "--target", "y", "--risk", risk, "--json", "--quiet"]
     plan = document(lrisk(tmp_path, *command, "--dry-run"))
     run = subprocess.run(
-        [sys.executable, "-c", PEAK, *command], cwd=tmp_path, capture_output=True, text=True
-    )
+        [sys.executable, "-c", PEAK, *command],
+        cwd=tmp_path, capture_output=True, text=True, env=unmeasured(),
+    )  # fmt: skip
     assert run.returncode == 0, run.stderr
     peak = 1024.0 * float(run.stderr.split()[-1])
     assert plan["peak_memory_bytes"] == pytest.approx(peak, rel=0.25)

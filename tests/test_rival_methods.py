@@ -332,3 +332,20 @@ def test_trimming_never_lowers_the_likelihood(loss_name, n_classes):
 def test_the_factor_says_how_much_is_trimmed(text, n_kept):
     problem = mean_problem("squared", 0)
     assert np.count_nonzero(fit(text, problem, eps=0.2).weights) == n_kept
+
+
+# Targets without noise
+
+
+def test_stir_has_nothing_to_learn_from_a_target_of_zeros():
+    X, y, _ = corrupted_line(0.0)
+    found = fit_rival(parse_rival("stir"), X, 0.0 * y, make_loss("squared"), 1e-6, eps=0.2)
+    assert not found.W.any()
+    assert "the target is 0 everywhere" in found.note
+
+
+def test_huber_ends_where_most_rows_are_met_exactly():
+    X, y, w = corrupted_line(0.0)
+    found = fit_rival(parse_rival("huber"), X, y, make_loss("squared"), 1e-30, eps=0.2)
+    assert found.W[:, 0] == pytest.approx(w, abs=1e-9)
+    assert "most rows are met exactly" in found.note
