@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from lrisk_cli import __version__
 from lrisk_cli.commands.configuring import command_function, configured
 from lrisk_cli.errors import ExitCode, LriskError
+from lrisk_cli.streams import secure_streams
 
 # First lines of the commands' help, here so that `lrisk --help` need not load the commands.
 COMMANDS = {
@@ -29,6 +30,8 @@ COMMANDS = {
     "schema": "Print the JSON Schema of model files.",
     "config": "Print the options that hold, and where they come from.",
 }
+# Names of columns and paths may be of any length.
+LONGEST_SENTENCE = 2000
 _TYPER = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 # What the option parser raises, wherever this version of typer keeps it.
@@ -91,6 +94,7 @@ def main() -> None:
     # The packages to be loaded make a hundred thousand objects, and all of them stay. To look for
     # garbage among them, every 700 objects and at the end, would take a quarter of a short run.
     gc.set_threshold(100_000)
+    secure_streams()
     code = run(sys.argv[1:])
     gc.freeze()
     sys.exit(code)
@@ -172,7 +176,11 @@ def _usage_sentence(error: Any) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text whose line breaks and control characters cannot disturb a terminal or a log."""
+    """Text whose line breaks, control characters and length cannot disturb a terminal or a log."""
+    if len(text) > LONGEST_SENTENCE:
+        # The place comes first and the remedy last.
+        half = LONGEST_SENTENCE // 2
+        text = f"{text[:half]} [...] {text[-half:]}"
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

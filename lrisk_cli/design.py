@@ -203,9 +203,14 @@ def _check_enough(label: str, counts: RowCounts) -> None:
     if counts.used < 2:
         worst = max(counts.dropped, key=lambda reason: counts.dropped[reason], default="")
         why = f", most of the others dropped for: {worst}" if worst else ""
+        remedy = (
+            "pass --missing impute or --exclude a column that is often missing"
+            if worst
+            else "add rows to the table"
+        )
         raise DataError(
             f"{label}: {counts.used} of {counts.read} rows can be used{why}; two are needed, so "
-            "pass --missing impute or --exclude a column that is often missing"
+            f"{remedy}"
         )
 
 

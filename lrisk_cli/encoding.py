@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lrisk_cli.arrays import Flags
 from lrisk_cli.cells import Codes, Floats, Texts, shortest_text
-from lrisk_cli.errors import DataError
+from lrisk_cli.errors import DataError, quote
 from lrisk_cli.kernels import core
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.tables import Batch
@@ -179,7 +179,8 @@ class Encoding:
         names = ("" if self.goal is None else self.goal.name, *self.feature_names)
         holes = find_holes([target, *cells], batch.n_rows)
         if self.missing is Missing.ERROR:
-            refuse_holes(holes, names, label, batch.source_row)
+            learnt = all(feature.fill is not None for feature in self.features)
+            refuse_holes(holes, names, label, batch.source_row, fillable=learnt)
         drops = drop_reasons(holes if self.missing is Missing.DROP else holes[:1], names)
         y = None if target is None else self.target.encode(target)
         if target is not None and y is not None and self.target.kind == "class":
@@ -291,14 +292,19 @@ def count_filled(holes: Flags, names: Sequence[str]) -> dict[str, int]:
     return {name: count for name, count in zip(names, counts, strict=True) if count}
 
 
-def refuse_holes(holes: Flags, names: Sequence[str], label: str, first_row: int) -> None:
-    """DataError that names the first missing cell, if there is one."""
+def refuse_holes(
+    holes: Flags, names: Sequence[str], label: str, first_row: int, *, fillable: bool = True
+) -> None:
+    """DataError that names the first missing cell, if there is one.
+
+    fillable: values to fill in can be learnt, or were.
+    """
     if holes.any():
         row = int(np.argmax(holes.any(axis=0)))
         name = names[int(np.argmax(holes[:, row]))]
+        remedy = "pass --missing drop" + " or --missing impute" * fillable
         raise DataError(
-            f"{label}, column '{name}', row {first_row + row}: the cell is missing; "
-            "pass --missing drop or --missing impute"
+            f"{label}, column '{name}', row {first_row + row}: the cell is missing; {remedy}"
         )
 
 
@@ -316,7 +322,7 @@ def drop_reasons(holes: Flags, names: Sequence[str]) -> dict[str, Flags]:
 def unseen_cell(label: str, name: str, row: int, text: str) -> DataError:
     """The sentence for a category or class that the fit did not see."""
     return DataError(
-        f"{label}, column '{name}', row {row}: {text!r} was not seen by the fit; "
+        f"{label}, column '{name}', row {row}: {quote(text)} was not seen by the fit; "
         "pass --unseen other or fit on rows that have it"
     )
 

@@ -2,6 +2,9 @@
 
 from enum import IntEnum
 
+# Of a cell in a sentence.
+_LONGEST_QUOTE = 60
+
 
 class ExitCode(IntEnum):
     """What the process answers to its caller."""
@@ -45,3 +48,10 @@ class NotConvergedError(LriskError):
     """The requested gap was not proved and the caller insisted on it."""
 
     exit_code = ExitCode.NOT_CONVERGED
+
+
+def quote(text: str) -> str:
+    """A cell as a sentence shows it: between quotes, and cut where it is long."""
+    if len(text) <= _LONGEST_QUOTE:
+        return repr(text)
+    return f"{text[:_LONGEST_QUOTE]!r}... ({len(text):,} characters)"

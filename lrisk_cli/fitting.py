@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design import Design
 from lrisk_cli.encoding import Encoding
-from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.errors import DataError, UsageError, quote
 from lrisk_cli.features import FeatureOptions, Features, build_features, check_features
 from lrisk_cli.losses import make_loss
 from lrisk_cli.majority import Majority, find_majority
@@ -242,8 +242,9 @@ def _check_kept_classes(problem: Problem, lam: Array, classes: tuple[str, ...]) 
     kept = np.unique(np.asarray(problem.y)[lam > 0.0])
     if len(kept) == 1:
         raise DataError(
-            f"{problem.spectrum} leaves weight to rows of one class only ({classes[int(kept[0])]!r}"
-            "), so there is nothing to tell apart; choose a larger fraction"
+            f"{problem.spectrum} leaves weight to rows of one class only "
+            f"({quote(classes[int(kept[0])])}), so there is nothing to tell apart; choose a "
+            "larger fraction"
         )
 
 

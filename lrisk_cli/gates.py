@@ -14,6 +14,7 @@ from typing import Any
 
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import LARGER_IS_BETTER
+from lrisk_cli.smallfiles import read_small
 
 Figures = Mapping[str, float | None]
 
@@ -26,6 +27,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "!=": operator.ne,
 }
 _GATE = re.compile(r"\s*([^<>=!\s]+)\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 FAIL_ON, WARN_ON = "--fail-on", "--warn-on"
 _LARGEST = sys.float_info.max
 # Results that are longer than this are none of ours.
@@ -163,27 +165,32 @@ def parse_gate(text: str, canonical: Callable[[str], str] = str, *, warns: bool 
             "and a number, for example 'superquantile:0.9>1.5'"
         )
     metric, comparison, number = match.groups()
-    try:
-        threshold = float(number)
-    except ValueError:
-        threshold = float("nan")
+    threshold = _read_number(number)
     if not isfinite(threshold):
-        raise UsageError(f"{option} {text!r}: {number!r} is not a number to compare with")
+        raise UsageError(
+            f"{option} {text!r}: {number!r} is not a number to compare with; write 0.1 or 1e-3"
+        )
     return Gate(canonical(metric), comparison, threshold, warns)
 
 
 def parse_share(text: str) -> float:
-    """ "10%" or "0.1"; not negative."""
+    """ "10%" or "0.1"; not negative. More than the whole needs its percent sign."""
     number, percent, rest = text.strip().partition("%")
-    try:
-        share = float(number) / (100.0 if percent else 1.0)
-    except ValueError:
-        share = -1.0
+    share = _read_number(number.strip()) / (100.0 if percent else 1.0)
     if rest or not (isfinite(share) and share >= 0.0):
         raise UsageError(
             f"--max-worsening takes a share that is not negative, as 10% or 0.1; got {text!r}"
         )
+    if share > 1.0 and not percent:
+        raise UsageError(
+            f"--max-worsening {text} would be {100.0 * share:g} %; write {text}% or a share, as 0.1"
+        )
     return share
+
+
+def _read_number(text: str) -> float:
+    """The number, or NaN: digits are those of ASCII, and nothing stands between them."""
+    return float(text) if _NUMBER.fullmatch(text) else float("nan")
 
 
 def judge(gates: Iterable[Gate | Worsening], metrics: Figures) -> tuple[Verdict, ...]:
@@ -200,9 +207,8 @@ def read_stored(path: str, command: str, share: float) -> StoredFigures:
     """The figures in a file that `lrisk COMMAND --json` printed."""
     remedy = f"store one with: lrisk {command} ... --json > {path}"
     try:
-        with open(path, "rb") as file:
-            text = file.read(_MOST_BYTES + 1)
-        document = json.loads(text) if len(text) <= _MOST_BYTES else None
+        text = read_small(path, _MOST_BYTES)
+        document = None if text is None else json.loads(text)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
     except (ValueError, RecursionError):
@@ -210,7 +216,9 @@ def read_stored(path: str, command: str, share: float) -> StoredFigures:
     if not isinstance(document, dict) or "command" not in document:
         raise DataError(f"{path}: holds no result of lrisk; {remedy}")
     if document["command"] != command:
-        raise UsageError(f"{path}: holds a result of lrisk {document['command']}; {remedy}")
+        raise UsageError(
+            f"{path}: holds a result of lrisk {str(document['command'])[:40]}; {remedy}"
+        )
     found = _stored_figures(document)
     if not any(found.values()):
         raise DataError(f"{path}: holds no figures to compare with; {remedy}")

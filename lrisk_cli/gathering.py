@@ -10,6 +10,7 @@ import numpy.typing as npt
 from lrisk_cli.arrays import Buffer, Flags, arrow_of
 from lrisk_cli.cells import Codes, Floats, Texts
 from lrisk_cli.encoding import find_holes, refuse_holes
+from lrisk_cli.errors import quote
 from lrisk_cli.fingerprints import Fingerprint
 from lrisk_cli.kernels import core
 from lrisk_cli.names import Missing
@@ -265,7 +266,8 @@ class _Gatherer:
             self._blame.resize(n_read, refcheck=False)
             raw = keep_rows(raw, np.flatnonzero(self._blame == 0))
         notes = tuple(
-            f"column '{name}': {count} cells are not numbers (such as {text!r}), taken as missing"
+            f"column '{name}': {count} cells are not numbers (such as {quote(text)}), taken as "
+            "missing"
             for name, (text, count) in self._strays.items()
         )
         row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))

@@ -8,7 +8,7 @@ import numpy as np
 from lrisk_cli.arrays import distinct
 from lrisk_cli.cells import Floats, Texts, shortest_text
 from lrisk_cli.encoding import Feature, Target
-from lrisk_cli.errors import DataError
+from lrisk_cli.errors import DataError, quote
 from lrisk_cli.gathering import RawRows, block_rows, count_missing
 from lrisk_cli.names import Missing, Scaling, Task
 from lrisk_cli.tables import Column
@@ -27,7 +27,7 @@ def decide_task(place: str, name: str, target: Floats | Texts, task: Task) -> tu
         if task is Task.REGRESSION:
             text = target.values[target.codes[0]]
             raise DataError(
-                f"{place}: holds text ({text!r}), and regression needs numbers; "
+                f"{place}: holds text ({quote(text)}), and regression needs numbers; "
                 f"pass --task classification or --dtype {name}=number"
             )
         why = (f"task: classification, because '{name}' holds text",)
@@ -57,7 +57,7 @@ def find_classes(place: str, target: Floats | Texts) -> tuple[str, ...]:
     else:
         classes = shortest_text(distinct(target))
     if len(classes) < 2:
-        raise DataError(f"{place}: one class only ({classes[0]!r}); classification needs two")
+        raise DataError(f"{place}: one class only ({quote(classes[0])}); classification needs two")
     if len(classes) > MOST_CLASSES:
         raise DataError(
             f"{place}: {len(classes)} classes, more than {MOST_CLASSES}; choose another target, "
@@ -80,8 +80,8 @@ def learn_target(
         seen = distinct(learned.encode(target))
         if len(seen) < 2:
             raise DataError(
-                f"{place}: one class only ({classes[seen[0]]!r}) among the rows to learn from; "
-                "hold out fewer rows"
+                f"{place}: one class only ({quote(classes[seen[0]])}) among the rows to learn "
+                "from; hold out fewer rows"
             )
         return learned
     assert not isinstance(target, Texts)  # noqa: S101
@@ -228,7 +228,9 @@ def _learn_categories(
             f"column each, the rest ({rest} of {counts.sum()} cells) share one"
         ]
     if len(ranked) == 1:
-        return feature, [f"column '{name}' is constant ({categories[0]!r}) and teaches nothing"]
+        return feature, [
+            f"column '{name}' is constant ({quote(categories[0])}) and teaches nothing"
+        ]
     return feature, []
 
 

@@ -25,6 +25,14 @@ TASK_METRICS = {
 }
 ROW_METRICS = ("n_rows", "missing_fraction", "unseen_fraction", "gap")
 LABEL_METRICS = ("accuracy", "purity", "average_precision")
+# Figures that other commands alone have, by their names without a level.
+ELSEWHERE = {
+    "outlier_fraction": "detect-outliers",
+    "difference": "quantile-report",
+    "normalised_difference": "quantile-report",
+    "tail_gained": "quantile-report",
+    "average_lost": "quantile-report",
+}
 CLUSTER_METRICS = ("outlier_fraction", *ROW_METRICS[:3], "max")
 CONFIDENCE = 0.95
 _CHUNK = 65_536
@@ -234,6 +242,12 @@ def spell_metric(text: str, known: Sequence[str]) -> str:
         return name
     if is_risk(name):
         return str(parse_risk(name))
+    command = ELSEWHERE.get(name.partition(":")[0])
+    if command is not None:
+        raise UsageError(
+            f"{name} is a figure of lrisk {command}, not of this command; known: "
+            f"{', '.join([*known, *RISKS])}"
+        )
     near = get_close_matches(name, [*known, *RISKS], n=1)
     hint = f"did you mean {near[0]}?" if near else f"known: {', '.join([*known, *RISKS])}"
     raise UsageError(f"unknown metric {text!r}; {hint}")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli import __version__
 from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Target
-from lrisk_cli.errors import LriskError, ModelError
+from lrisk_cli.errors import DataError, LriskError, ModelError
 from lrisk_cli.losses import Loss, make_loss
 from lrisk_cli.maps import FeatureMap, LinearMap, map_of
 from lrisk_cli.modelfile import (
@@ -25,7 +25,7 @@ from lrisk_cli.modelfile import (
     encode_file,
     read_file,
 )
-from lrisk_cli.names import Task
+from lrisk_cli.names import Missing, Task
 from lrisk_cli.spectra import Spectrum, parse_risk
 from lrisk_cli.tables import Batch, write_bytes
 
@@ -118,7 +118,14 @@ class Model:
         encoded: what the encoding makes of the batch, where that is known already.
         """
         encoded = self.encoding.encode(batch) if encoded is None else encoded
-        Z = self.margins(encoded.X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = self.margins(encoded.X)
+            predictions = self.predict(Z)
+        if not np.isfinite(Z).all() or not np.isfinite(predictions).all():
+            raise DataError(
+                f"{batch.source}: a prediction is too large for a number; look for extreme values "
+                "in the data, or fit the model again"
+            )
         targets: Any = encoded.y
         if targets is not None and self.task is Task.REGRESSION:
             # The numbers as read: undoing the standardisation would round them.
@@ -126,7 +133,7 @@ class Model:
         return Scored(
             rows=batch.first_row + encoded.kept,
             kept=encoded.kept,
-            predictions=self.predict(Z),
+            predictions=predictions,
             probabilities=self.row_loss.probabilities(Z),
             targets=targets,
             losses=None if targets is None else self.losses(Z, targets),
@@ -248,8 +255,11 @@ def check_features(encoding: Encoding) -> None:
     for feature in encoding.features:
         if len(set(feature.categories)) < len(feature.categories):
             raise ValueError(f"feature '{feature.name}' names a category twice")
-        if (feature.kind == "category") != (feature.n_columns > 0 and bool(feature.categories)):
+        has_categories = bool(feature.categories) or (feature.other and feature.kind == "number")
+        if (feature.kind == "category") != has_categories:
             raise ValueError(f"feature '{feature.name}': its kind and its categories disagree")
+        if encoding.missing is Missing.IMPUTE and feature.fill is None:
+            raise ValueError(f"feature '{feature.name}' has no fill, and missing cells are filled")
         if feature.indicator and feature.fill is None:
             raise ValueError(f"feature '{feature.name}' has an indicator and no fill")
         if feature.kind == "category" and feature.fill not in (None, *feature.categories):

@@ -1,6 +1,5 @@
 """The JSON of model files: its types, its schema, and the reading and writing of it."""
 
-import os
 from collections.abc import Iterator
 from inspect import cleandoc
 from math import isfinite
@@ -13,7 +12,8 @@ from msgspec import Meta, Struct
 from lrisk_cli import __version__
 from lrisk_cli.errors import ModelError, UsageError
 from lrisk_cli.modeltext import MOST_BYTES, check_bulk, check_keys
-from lrisk_cli.names import Missing, Unseen
+from lrisk_cli.names import MOST_DEGREE, Missing, Unseen
+from lrisk_cli.smallfiles import read_small
 
 FORMAT: Literal["lrisk-model"] = "lrisk-model"
 FORMAT_VERSION: Literal[1] = 1
@@ -125,7 +125,7 @@ class PolynomialEntry(_MapEntry, frozen=True, kw_only=True, tag="poly"):
 
     gamma: Positive
     coef0: NotNegative
-    degree: Annotated[int, Meta(ge=1)]
+    degree: Annotated[int, Meta(ge=1, le=MOST_DEGREE)]
     explained: NotNegative
     landmarks: Rows
 
@@ -298,19 +298,14 @@ def _floats(part: Any) -> Iterator[float]:
 def read_file(path: str | Path) -> bytes:
     """The bytes of a model file; ModelError when it cannot be read, or is far too long."""
     try:
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            # A device has no size.
-            text = b"" if size > MOST_BYTES else file.read(MOST_BYTES + 1)
-        if max(size, len(text)) > MOST_BYTES:
-            raise ModelError(
-                f"{path}: not a model file; no model has more than {MOST_BYTES:,} bytes"
-            )
-        return text
+        text = read_small(path, MOST_BYTES)
     except FileNotFoundError:
         raise ModelError(f"{path}: no such model file; check the path") from None
     except OSError as error:
         raise ModelError(f"{path}: the model cannot be read ({error.strerror})") from None
+    if text is None:
+        raise ModelError(f"{path}: not a model file; no model has more than {MOST_BYTES:,} bytes")
+    return text
 
 
 def model_kind(path: str | Path) -> str:

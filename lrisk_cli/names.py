@@ -13,6 +13,8 @@ RISKS: dict[str, str] = {
 RISK_ALIASES = {"cvar": "superquantile"}
 DEFAULT_RISK = "superquantile:0.9"
 DEFAULT_CLUSTER_RISK = "subquantile:0.75"
+# Of a polynomial kernel: its values leave the range of numbers long before.
+MOST_DEGREE = 100
 EVALUATED_RISKS = (
     "mean", "superquantile:0.5", "superquantile:0.9", "superquantile:0.99",
     "extremile:2", "esrm:1",

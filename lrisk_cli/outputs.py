@@ -36,6 +36,8 @@ def check_output(path: str | os.PathLike[str], *, force: bool, table: bool = Fal
     """
     target = Path(path)
     folder = target.parent
+    if not os.fspath(path):
+        raise UsageError("an output is named by an empty text; give it a path")
     if table:
         check_suffix(path)
     if target.is_dir():
@@ -117,6 +119,7 @@ def _replace(target: Path, write: Callable[[str], object]) -> None:
 
     A link is followed; a device or pipe is written to as it is.
     """
+    named = target
     try:
         if target.exists() and not target.is_file():
             write(str(target))
@@ -136,7 +139,7 @@ def _replace(target: Path, write: Callable[[str], object]) -> None:
         _flush(str(target.parent))
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UsageError(f"{target}: cannot be written ({reason}); choose another place") from error
+        raise UsageError(f"{named}: cannot be written ({reason}); choose another place") from error
 
 
 def _create(temporary: str, target: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.design import Design, DesignOptions, RawDesign, copy_part, encode_design, find_task
-from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.errors import DataError, UsageError, quote
 from lrisk_cli.fitting import FitOptions, fit_design, make_features, score_design
 from lrisk_cli.metrics import ROW_METRICS, Figures, is_risk, judge_rows, metric_name
 from lrisk_cli.model import Model
@@ -214,7 +214,7 @@ def _oddities(train: Design, test: Design) -> Iterator[str]:
     classes = encoding.target.classes
     if classes:
         for code in np.setdiff1d(np.arange(len(classes)), train.y):
-            yield f"no row to learn from is of class {classes[code]!r}"
+            yield f"no row to learn from is of class {quote(classes[code])}"
     stop = 0
     for feature in encoding.features:
         stop += feature.n_columns

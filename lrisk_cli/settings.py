@@ -6,19 +6,21 @@ such an option, in a table for one command.
 """
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date, time
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import partial
 from inspect import Parameter, signature
-from math import isfinite
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from typer.models import OptionInfo
 
 from lrisk_cli.errors import UsageError
+from lrisk_cli.smallfiles import read_small
 
 FILE = "lrisk.toml"
 PREFIX = "LRISK_"
@@ -29,6 +31,7 @@ OTHER_VARIABLES = frozenset({"LRISK_PORTABLE"})
 # Read before any setting is known.
 ONLY_FLAGS = frozenset({"config", "verbose", "help"})
 _MOST_BYTES = 1_000_000
+_LARGEST = sys.float_info.max
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -128,28 +131,32 @@ def _kind_of(type_: Any) -> tuple[type, bool]:
 
 def read_config(named: str | None) -> ConfigFile | None:
     """The file that was named, or ./lrisk.toml, or None where there is none."""
+    if named == "":
+        raise UsageError("--config names no file; give its path, or leave it out")
     path = named or os.environ.get(FILE_VARIABLE) or FILE
     if path == FILE and not named and not os.path.lexists(FILE):
         return None
     import tomllib  # only where there is something to read
 
     try:
-        with open(path, "rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        if len(data) > _MOST_BYTES:
+        data = read_small(path, _MOST_BYTES)
+        if data is None:
             raise UsageError(f"{path}: more than {_MOST_BYTES} bytes of settings; check the path")
-        contents = tomllib.loads(data.decode("utf-8"))
+        contents = tomllib.loads(data.decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); check the path") from None
     except (ValueError, RecursionError) as error:
         finding = str(error) or "nested too deeply"
         raise UsageError(f"{path}: not TOML ({finding}); mend the file") from None
-    tables = {_spell(key): value for key, value in contents.items() if isinstance(value, dict)}
-    shared = {key: value for key, value in contents.items() if not isinstance(value, dict)}
+    spelled = _spell_keys(path, contents)
     return ConfigFile(
         path,
-        _spell_keys(path, shared),
-        {name: _spell_keys(f"{path}, [{name}]", table) for name, table in tables.items()},
+        {key: value for key, value in spelled.items() if not isinstance(value, dict)},
+        {
+            name: _spell_keys(f"{path}, [{name}]", table)
+            for name, table in spelled.items()
+            if isinstance(table, dict)
+        },
     )
 
 
@@ -182,6 +189,9 @@ def check_names(
     variables = {_variable(key) for key in anywhere}
     variables |= {_variable(key, name) for name, settings in known.items() for key in settings}
     for name in sorted(environment):
+        if name in {_variable(key) for key in ONLY_FLAGS} - {FILE_VARIABLE}:
+            flag = name.removeprefix(PREFIX).lower()
+            raise UsageError(f"the environment: {name} is no setting; pass --{flag} instead")
         if is_ours(name) and name != FILE_VARIABLE:
             _refuse_unknown("the environment", "variable", name, variables)
 
@@ -254,7 +264,7 @@ def _convert(setting: Setting, value: Any, refuse: Callable[[Any], UsageError]) 
     """The value itself where its type fits; numbers may stand for text that holds numbers."""
     kind = setting.kind
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and not isfinite(value):
+    if is_number and not abs(value) <= _LARGEST:
         raise refuse(value)
     if kind is bool and isinstance(value, bool):
         return value
@@ -274,5 +284,15 @@ def _refuse_value(place: str, setting: Setting, value: Any) -> UsageError:
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
     wanted = f"one of {', '.join(kind)}" if issubclass(kind, StrEnum) else names[kind]
     several = ", or a list of such" if setting.many else ""
-    shown = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:60]}..."
+    shown = _shown(value) if len(_shown(value)) <= 60 else f"{_shown(value)[:60]}..."
     return UsageError(f"{place} takes {wanted}{several}; got {shown}")
+
+
+def _shown(value: Any) -> str:
+    """A value as TOML spells it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    try:
+        return str(value) if isinstance(value, date | time) else repr(value)
+    except ValueError:
+        return "a number of thousands of digits"

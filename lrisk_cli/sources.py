@@ -72,6 +72,8 @@ def unreadable(label: str, error: Exception) -> DataError:
 
 
 def _expand(name: str) -> list[Source]:
+    if not name:
+        raise UsageError("a table is named by an empty text; give a path, or . for this folder")
     if name == "-":
         return [_spool_stdin()]
     if "://" in name:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lrisk_cli import columnar, csvfiles
 from lrisk_cli.arrays import arrow_texts
 from lrisk_cli.cells import Cells, Floats, Stray, Texts, infer_cells, to_numbers, to_texts
-from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.errors import DataError, UsageError, quote
 from lrisk_cli.inputs import PLAIN, Inputs, Spelling
 from lrisk_cli.memory import Allowance, make_allowance
 from lrisk_cli.outputs import (
@@ -177,8 +177,8 @@ class Table:
         stray = strays[name]
         retype = "" if name in self.settled else f" or --dtype {name}=string"
         return DataError(
-            f"{label}, column '{name}', row {first_row + stray.offset}: {stray.text!r} is not a "
-            f"{stray.wanted}; pass --missing drop{retype}"
+            f"{label}, column '{name}', row {first_row + stray.offset}: {quote(stray.text)} is not "
+            f"a {stray.wanted}; pass --missing drop{retype}"
         )
 
 

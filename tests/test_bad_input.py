@@ -185,3 +185,39 @@ def test_not_reaching_the_tolerance_is_an_error_only_when_asked(folder):
     run = fit(folder, *arguments, "--require-convergence")
     assert run.returncode == 5
     assert run.stderr.splitlines()[-1].startswith("lrisk: error: ")
+
+
+@pytest.mark.parametrize("cell", ["9" * 100_000, "z" * 1_000_000, "\x1b[2J" * 50_000])
+def test_a_huge_cell_is_cut_in_the_sentence(folder, cell):
+    (folder / "bad.csv").write_text(f"{GOOD}{cell},red,1\n")
+    sentence = refusal(folder, 3, "bad.csv", "--target", "y")
+    assert "column 'x', row 40: '" in sentence
+    assert f"({len(cell):,} characters) is not a" in sentence
+    assert len(sentence) < 600
+    assert sentence.isprintable()
+
+
+def test_a_sentence_with_a_huge_name_keeps_its_ends(folder):
+    (folder / "bad.csv").write_text(f"{'n' * 50_000},y\n1,2\nx,3\n4,5\n6,7\n")
+    sentence = refusal(folder, 3, "bad.csv", "--target", "y")
+    assert sentence.startswith("lrisk: error: bad.csv, column 'nnn")
+    assert sentence.endswith("=string")
+    assert len(sentence) < 2100
+
+
+def test_an_empty_name_is_not_taken_for_this_folder(folder):
+    assert "named by an empty text" in refusal(folder, 2, "", "--target", "y")
+    assert "empty text" in refusal(folder, 2, "good.csv", "--target", "y", "-o", "")
+
+
+def test_a_table_of_one_row_is_not_told_to_impute(folder):
+    (folder / "bad.csv").write_text("x,y\n1,2\n")
+    assert refusal(folder, 3, "bad.csv", "--target", "y").endswith("so add rows to the table")
+
+
+def test_a_hole_is_not_told_to_take_values_that_the_model_lacks(folder):
+    assert fit(folder, "good.csv", "--target", "y", "-o", "model.json").returncode == 0
+    (folder / "holes.csv").write_text(GOOD + ",red,1\n")
+    command = [sys.executable, "-m", "lrisk_cli", "evaluate", "model.json", "holes.csv"]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=60)
+    assert run.stderr.endswith("column 'x', row 40: the cell is missing; pass --missing drop\n")

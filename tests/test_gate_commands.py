@@ -288,3 +288,23 @@ def test_the_summary_of_a_step_is_appended_to(folder):
     summary = (folder / "summary.md").read_text()
     assert summary.count("### lrisk evaluate houses\\.csv\\: no gates") == 2
     assert summary.count("\n9. row ") == 2
+
+
+def test_a_figure_of_another_command_is_named_as_such(tmp_path):
+    folder = furnish(tmp_path)
+    for metric, command in {
+        "outlier_fraction": "detect-outliers",
+        "difference:0.9": "quantile-report",
+    }.items():
+        run = lrisk(folder, "evaluate", "price.json", "houses.csv", "--fail-on", f"{metric}>0")
+        assert f"{metric} is a figure of lrisk {command}, not of this command" in refusal(run, 2)
+
+
+def test_a_summary_that_cannot_be_written_is_named(tmp_path):
+    folder = furnish(tmp_path)
+    place = str(tmp_path / "absent/summary.md")
+    run = lrisk(folder, "evaluate", "price.json", "houses.csv", "--github", "--quiet",
+                env={**os.environ, "GITHUB_STEP_SUMMARY": place})  # fmt: skip
+    assert run.returncode == 2
+    said = f"lrisk: error: GITHUB_STEP_SUMMARY: {place}: cannot be written (No such file"
+    assert run.stderr.splitlines()[-1].startswith(said)

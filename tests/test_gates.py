@@ -103,3 +103,17 @@ def test_a_gate_that_warns_does_not_fail():
     gate = parse_gate("rmse>1", warns=True)
     (verdict,) = judge([gate], {"rmse": 2.0})
     assert (verdict.failed, verdict.warned) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "number", ["1_0", "\uff11", "0x1", "1,5", "10%", "1e999", "nan", ">0", "1 2"]
+)
+def test_what_only_python_or_nobody_takes_for_a_number_is_refused(number):
+    with pytest.raises(UsageError, match="is not a"):
+        parse_gate(f"rmse>{number}")
+
+
+@pytest.mark.parametrize("text", ["10", "1.5", "\u0663", "1_0%", "-0.1", "% 10", ""])
+def test_a_share_that_may_be_a_slip_is_refused(text):
+    with pytest.raises(UsageError, match="--max-worsening"):
+        parse_share(text)

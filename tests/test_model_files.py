@@ -154,6 +154,52 @@ def test_a_long_model_that_agrees_with_itself_is_read(tmp_path, monkeypatch):
                 load_model(folder / "long.json")
 
 
+POLY = {"kernel": "poly", "gamma": 1.0, "coef0": 1.0, "degree": 101, "explained": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        ({"feature_map": POLY | {"landmarks": [[1.0, 1.0, 1.0, 1.0, 1.0]]}}, "<= 100"),
+        ({"feature_map": POLY | {"degree": 2**70, "landmarks": [[1.0]]}}, "degree"),
+        ({"encoding": MODEL["encoding"] | {"missing": "impute"}}, "has no fill"),
+    ],
+)
+def test_a_model_that_disagrees_with_itself_is_refused(tmp_path, change, finding):
+    (tmp_path / "odd.json").write_text(json.dumps(MODEL | change))
+    with pytest.raises(ModelError, match=finding):
+        load_model(tmp_path / "odd.json")
+
+
+def test_a_number_has_no_other_categories(tmp_path):
+    contents = json.loads(PRICE)
+    numeric = next(each for each in contents["encoding"]["features"] if each["kind"] == "number")
+    numeric["other"] = True
+    (tmp_path / "odd.json").write_text(json.dumps(contents))
+    with pytest.raises(ModelError, match="its kind and its categories disagree"):
+        load_model(tmp_path / "odd.json")
+
+
+def test_words_of_a_model_cannot_move_the_cursor(tmp_path):
+    folder = furnish(tmp_path)
+    words = {"status": "\x1b[2Jdone", "solver": "a\nb\u202e", "solver_reason": "\x9b31m"}
+    contents = MODEL | {"fit": MODEL["fit"] | words}
+    (folder / "odd.json").write_text(json.dumps(contents))
+    shown = lrisk(folder, "show", "odd.json")
+    assert shown.returncode == 0
+    assert all(line.isprintable() for line in shown.stdout.splitlines())
+    assert "\\x1b[2Jdone" in shown.stdout
+
+
+def test_predictions_that_are_no_numbers_are_not_written(tmp_path):
+    folder = furnish(tmp_path)
+    contents = MODEL | {"coefficients": [1e308] * len(MODEL["coefficients"])}
+    (folder / "odd.json").write_text(json.dumps(contents))
+    for command in ("predict", "evaluate"):
+        sentence = refusal(lrisk(folder, command, "odd.json", "houses.csv", "--quiet"), 3)
+        assert "houses.csv: a prediction is too large for a number" in sentence
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),

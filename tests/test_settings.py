@@ -95,7 +95,7 @@ def test_a_key_is_known_for_every_long_flag_of_every_command():
         ("verbose = true", "verbose is no setting; pass --verbose on the command line"),
         ("seed = 'one'", "lrisk.toml: seed takes a whole number; got 'one'"),
         ("seed = 1.5", "seed takes a whole number; got 1.5"),
-        ("seed = true", "seed takes a whole number; got True"),
+        ("seed = true", "seed takes a whole number; got true"),
         ("seed = [1]", "seed takes a whole number; got [1]"),
         ("tol = 'small'", "tol takes a number; got 'small'"),
         ("tol = nan", "tol takes a number; got nan"),
@@ -104,7 +104,7 @@ def test_a_key_is_known_for_every_long_flag_of_every_command():
             "[fit]\nmissing = 'guess'",
             "[fit]: missing takes one of error, drop, impute; got 'guess'",
         ),
-        ("[fit]\ntarget = 1979-05-27", "target takes a text; got datetime.date"),
+        ("[fit]\ntarget = 1979-05-27", "target takes a text; got 1979-05-27"),
         ("[fit]\nrisk = [['mean']]", "risk takes a text, or a list of such; got ['mean']"),
         ("[fit.risk]\nmean = 1", "[fit]: risk takes a text"),
         ("[fit]\nseed = -1", "'--seed': should be greater than or equal to 0"),
@@ -153,3 +153,33 @@ def test_a_text_arrives_as_it_was_written(text):
     option = {"target": Setting("target", "target", str, False, None, None)}
     found = hold("fit", option, None, {"LRISK_TARGET": text})
     assert [each.value for each in found.values()] == [text][: bool(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("tol = 1" + "0" * 400, "lrisk.toml: tol takes a number; got 1000"),
+        ("tol = 1" + "0" * 5000, "lrisk.toml: "),
+        ("[detect-outliers]\nquiet = true\n[detect_outliers]\nquiet = false", "is given twice"),
+        ("[fit]\nmissing = 2020-01-02T03:04:05", "got 2020-01-02 03:04:05"),
+    ],
+)
+def test_a_value_that_no_option_can_take_is_refused(tmp_path, text, finding):
+    (tmp_path / "lrisk.toml").write_text(text)
+    assert finding in refusal(lrisk(tmp_path, "config", env=BARE), 2)
+
+
+def test_a_file_that_an_editor_has_marked_as_utf8_is_read(tmp_path):
+    (tmp_path / "lrisk.toml").write_bytes(b"\xef\xbb\xbfseed = 9\n")
+    assert held(tmp_path, "fit")["seed"] == {"value": 9, "from": "lrisk.toml"}
+
+
+def test_an_empty_name_of_a_file_is_not_taken_for_none(tmp_path):
+    (tmp_path / "lrisk.toml").write_text("seed = 9\n")
+    run = lrisk(tmp_path, "config", "--config", "", env=BARE)
+    assert "--config names no file" in refusal(run, 2)
+
+
+def test_flags_that_are_no_settings_are_named_as_such(tmp_path):
+    run = lrisk(tmp_path, "config", env={**BARE, "LRISK_VERBOSE": "1"})
+    assert "LRISK_VERBOSE is no setting; pass --verbose instead" in refusal(run, 2)

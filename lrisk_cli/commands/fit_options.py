@@ -8,6 +8,7 @@ import typer
 from lrisk_cli.errors import UsageError
 from lrisk_cli.names import (
     DEFAULT_RISK,
+    MOST_DEGREE,
     RISKS,
     FeatureMapName,
     GammaRule,
@@ -127,7 +128,8 @@ Gamma = Annotated[
     ),
 ]
 Degree = Annotated[
-    int | None, typer.Option("--degree", min=1, help="Degree of poly.", show_default="3")
+    int | None,
+    typer.Option("--degree", min=1, max=MOST_DEGREE, help="Degree of poly.", show_default="3"),
 ]
 Coef0 = Annotated[
     float | None,

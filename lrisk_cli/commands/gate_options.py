@@ -151,9 +151,16 @@ def _annotate(verdicts: "Sequence[NamedVerdict]", shown: "Shown") -> None:
     for line in annotations(shown, verdicts):
         print(line, file=sys.stderr)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
+    if not summary:
+        return
+    try:
         with open(summary, "a", encoding="utf-8") as file:
             file.write(step_summary(shown, verdicts))
+    except OSError as error:
+        raise UsageError(
+            f"GITHUB_STEP_SUMMARY: {summary}: cannot be written ({error.strerror}); "
+            "unset the variable, or leave out --github"
+        ) from None
 
 
 def only_file(data: Sequence[str]) -> str | None:

@@ -195,9 +195,9 @@ def gate_row(verdict: Verdict) -> list[str]:
 
 
 def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
-    """Names and what they are, one line each."""
+    """Names and what they are, one line each, whatever a file wants the terminal to do."""
     for name, text in pairs:
-        print(f"{name:<12} {text}".rstrip())
+        print(plain(f"{name:<12} {text}").rstrip())
 
 
 def print_rows(rows: Sequence[Sequence[str]], *, numbers: bool = True) -> None:

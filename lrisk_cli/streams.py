@@ -1,0 +1,56 @@
+"""Standard streams as a program is given them -> streams that it can write to, come what may."""
+
+import io
+import os
+import sys
+from typing import Any, TextIO
+
+
+class _Outlet(io.FileIO):
+    """A descriptor whose reader may leave: what is written from then on goes nowhere.
+
+    essential: what is written are results, so that other failures, a full disk, are errors.
+    """
+
+    def __init__(self, number: int, *, essential: bool) -> None:
+        super().__init__(number, "w", closefd=False)
+        self._essential = essential
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data) or 0
+        except OSError as error:
+            if self._essential and not isinstance(error, BrokenPipeError):
+                raise
+        _to_nowhere(self.fileno())
+        return memoryview(data).nbytes
+
+
+def secure_streams() -> None:
+    """Let no stream that is closed, full or left by its reader change how a command ends.
+
+    A closed descriptor is opened on nothing: the next file would get its number, and with it the
+    talk that belongs there. Standard input that is closed stays so for who would read it.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    sys.stdout = _wrapped(sys.stdout, 1, essential=True)
+    sys.stderr = _wrapped(sys.stderr, 2, essential=False)
+
+
+def _wrapped(stream: TextIO | None, number: int, *, essential: bool) -> io.TextIOWrapper:
+    """The same stream; letters that its encoding lacks are spelled out."""
+    outlet = _Outlet(number, essential=essential)
+    lines = not essential or outlet.isatty()
+    encoding = "utf-8" if stream is None else stream.encoding
+    buffer = io.BufferedWriter(outlet)
+    return io.TextIOWrapper(buffer, encoding, "backslashreplace", line_buffering=lines)
+
+
+def _to_nowhere(number: int) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, number)
+    os.close(nowhere)

@@ -1,0 +1,48 @@
+"""Small files are read whole, or not at all, and nobody waits for a pipe without a writer."""
+
+import os
+import threading
+
+import pytest
+from houses import furnish, lrisk, refusal
+
+from lrisk_cli.smallfiles import read_small
+
+
+@pytest.mark.parametrize("n_bytes", [0, 1, 9, 10])
+def test_a_file_within_the_limit_is_read_whole(tmp_path, n_bytes):
+    (tmp_path / "f").write_bytes(b"x" * n_bytes)
+    assert read_small(tmp_path / "f", 10) == b"x" * n_bytes
+
+
+def test_a_longer_file_and_an_endless_device_are_not_read(tmp_path):
+    (tmp_path / "f").write_bytes(b"x" * 11)
+    assert read_small(tmp_path / "f", 10) is None
+    assert read_small("/dev/zero", 10) is None
+    with pytest.raises(IsADirectoryError):
+        read_small(tmp_path, 10)
+
+
+@pytest.mark.parametrize("n_bytes", [1, 10, 11])
+def test_a_pipe_with_a_writer_is_waited_for(tmp_path, n_bytes):
+    os.mkfifo(tmp_path / "pipe")
+    # Opened both ways, the pipe has a writer before it has a reader.
+    writer = os.open(tmp_path / "pipe", os.O_RDWR)
+
+    def write_late() -> None:
+        os.write(writer, b"x" * n_bytes)
+        os.close(writer)
+
+    threading.Timer(0.3, write_late).start()
+    assert read_small(tmp_path / "pipe", 10) == (b"x" * n_bytes if n_bytes <= 10 else None)
+
+
+def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path):
+    folder = furnish(tmp_path)
+    os.mkfifo(folder / "pipe")
+    assert "pipe: not a model file" in refusal(lrisk(folder, "show", "pipe", timeout=20), 4)
+    flags = ["--baseline-metrics", "pipe"]
+    run = lrisk(folder, "evaluate", "price.json", "houses.csv", *flags, timeout=20)
+    assert "pipe: holds no result of lrisk" in refusal(run, 3)
+    os.rename(folder / "pipe", folder / "lrisk.toml")
+    assert lrisk(folder, "config", timeout=20).returncode == 0
