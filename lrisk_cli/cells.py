@@ -30,11 +30,16 @@ MICROSECONDS_PER_DAY = 86_400e6
 
 
 class Cells(StrEnum):
-    """How the cells of a column are to be understood; the first three become numbers."""
+    """How the cells of a column are to be understood; all but the last three become numbers.
+
+    TIME: durations and times of day. TRUTH: true and false, to be read as 1 and 0.
+    """
 
     INTEGER = "integer"
     NUMBER = "number"
     DATE = "date"
+    TIME = "time"
+    TRUTH = "truth"
     BOOLEAN = "boolean"
     TEXT = "text"
     NESTED = "nested"
@@ -42,7 +47,7 @@ class Cells(StrEnum):
     @property
     def numeric(self) -> bool:
         """Whether the cells become float64 numbers."""
-        return self in (Cells.INTEGER, Cells.NUMBER, Cells.DATE)
+        return self not in (Cells.BOOLEAN, Cells.TEXT, Cells.NESTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +102,10 @@ def cells_of_type(kind: pa.DataType) -> Cells:
         return cells_of_type(kind.value_type)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return Cells.NUMBER
-    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return Cells.DATE
+    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+        return Cells.TIME
     if pa.types.is_boolean(kind):
         return Cells.BOOLEAN
     return Cells.TEXT if _is_text(kind) or pa.types.is_null(kind) else Cells.NESTED
@@ -117,6 +124,8 @@ def to_numbers(
         numbers = _floats(column)
     elif cells is Cells.DATE:
         numbers, strays = _parse_dates(column)
+    elif cells is Cells.TRUTH:
+        numbers, strays = _parse_truths(column)
     else:
         numbers, strays = _parse(_respelled(column, spelling), cells)
     if spelling.missing:
@@ -127,7 +136,8 @@ def to_numbers(
     if strays is None:
         return numbers, None
     first = int(np.argmax(strays))
-    wanted = "finite number" if infinite[first] else "date" if cells is Cells.DATE else "number"
+    words = {Cells.DATE: "date", Cells.TRUTH: "truth value"}
+    wanted = "finite number" if infinite[first] else words.get(cells, "number")
     stray = Stray(first, str(column[first].as_py()), int(np.count_nonzero(strays)), wanted)
     return np.where(strays, np.nan, numbers), stray
 
@@ -214,7 +224,9 @@ def _floats(column: pa.Array) -> Floats:
 def _days(column: pa.Array) -> Floats:
     """Dates and times as days since 1970-01-01, durations and times of day as days."""
     kind = column.type
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+    if pa.types.is_date32(kind):
+        return _floats(pc.cast(column, pa.int32()))
+    if pa.types.is_date64(kind) or pa.types.is_timestamp(kind):
         column = pc.cast(column, pa.timestamp("us", getattr(kind, "tz", None)), safe=False)
     elif pa.types.is_time(kind):
         column = pc.cast(column, pa.time64("us"), safe=False)
@@ -239,6 +251,16 @@ def _parse(column: pa.Array, cells: Cells) -> tuple[Floats, Flags | None]:
         padded = _matches(column, ZERO_PADDED)
         strays = padded if strays is None else strays | padded
     return numbers, strays if strays is not None and strays.any() else None
+
+
+def _parse_truths(column: pa.Array) -> tuple[Floats, Flags | None]:
+    """1 for true and 0 for false, in letters of any size."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    true, known = _matches(trimmed, r"^(?i:true)$"), _matches(trimmed, TRUTH)
+    strays = ~known & ~_matches(trimmed, MISSING)
+    nulls = null_flags(column)
+    strays = strays if nulls is None else strays & ~nulls
+    return np.where(known, true, np.nan), strays if strays.any() else None
 
 
 def _parse_dates(column: pa.Array) -> tuple[Floats, Flags | None]:

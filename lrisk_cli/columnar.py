@@ -37,15 +37,24 @@ def read_schema(source: Source) -> tuple[pa.Schema, int | None]:
     return schema, n_rows
 
 
-def see_cells(source: Source, schema: pa.Schema, spelling: Spelling = PLAIN) -> dict[str, Cells]:
-    """What the values of each column are. Text is taken as it is, but for ISO dates."""
-    cells = {field.name: cells_of_type(field.type) for field in schema}
+def see_cells(
+    source: Source, schema: pa.Schema, names: Sequence[str], spelling: Spelling = PLAIN
+) -> dict[str, Cells | None]:
+    """What the values of each column are; None for one whose type is that of nulls.
+
+    Text is taken as it is, but for ISO dates.
+    """
+    types = {name: schema.field(name).type for name in names}
+    cells: dict[str, Cells | None] = {
+        name: None if pa.types.is_null(kind) else cells_of_type(kind)
+        for name, kind in types.items()
+    }
     for name in [name for name, kind in cells.items() if kind is Cells.TEXT]:
         for records in read_records(source, [name], SAMPLE_ROWS, [name]):
             column = records.column(0)
             if pa.types.is_dictionary(column.type):
                 column = _clipped(column).dictionary_decode()
-            if not pa.types.is_null(column.type) and infer_cells(column, spelling) is Cells.DATE:
+            if infer_cells(column, spelling) is Cells.DATE:
                 cells[name] = Cells.DATE
             break
     return cells

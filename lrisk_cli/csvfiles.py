@@ -87,12 +87,14 @@ def _read_start(source: Source) -> tuple[bytes, int, bytes]:
             start += more
 
 
-def see_cells(source: Source, layout: Layout, spelling: Spelling = PLAIN) -> dict[str, Cells]:
+def see_cells(
+    source: Source, layout: Layout, names: Sequence[str], spelling: Spelling = PLAIN
+) -> dict[str, Cells | None]:
     """What the cells of each column look like in a sample from the start of the file.
 
-    The sample grows until every column has shown a value; one that never does is text.
+    The sample grows until every column has shown a value; None for one that never does.
     """
-    cells: dict[str, Cells | None] = dict.fromkeys(layout.names)
+    cells: dict[str, Cells | None] = dict.fromkeys(names)
     n_rows = 0
     for block in _blocks(source, layout, SAMPLE_BYTES):
         undecided = [name for name, guess in cells.items() if guess is None]
@@ -106,7 +108,7 @@ def see_cells(source: Source, layout: Layout, spelling: Spelling = PLAIN) -> dic
             break
     if n_rows == 0:
         raise DataError(f"{source.label}: a header but no rows; nothing to work on")
-    return {name: guess or Cells.TEXT for name, guess in cells.items()}
+    return cells
 
 
 def read_blocks(

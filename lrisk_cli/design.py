@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lrisk_cli.arrays import Flags
-from lrisk_cli.cells import Codes, Floats, Texts
+from lrisk_cli.cells import Cells, Codes, Floats, Texts
 from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Filler, Target, Targets, unseen_cell
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.gathering import (
@@ -23,7 +23,7 @@ from lrisk_cli.gathering import (
 )
 from lrisk_cli.learning import decide_task, find_classes, learn_features, learn_target
 from lrisk_cli.memory import Allowance
-from lrisk_cli.names import Missing, Scaling, Standardize, Task, Unseen
+from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.tables import Column, Table
 
@@ -49,6 +49,7 @@ class DesignOptions:
     missing: Missing = Missing.ERROR
     unseen: Unseen = Unseen.ERROR
     max_categories: int = 100
+    dates: Dates = Dates.NUMBER
     standardize: Standardize = Standardize.BOTH
     scaling: Scaling = Scaling.DEVIATION
     intercept: bool = True
@@ -196,7 +197,14 @@ def choose_columns(
         raise DataError(f"{table.label}: no column is left to learn from; add one to the table")
     if not left:
         raise UsageError(f"{table.label}: no features are left; exclude fewer columns")
-    return tuple(table.column(name) for name in left), target
+    return tuple(_feature_column(table, name, options.dates) for name in left), target
+
+
+def _feature_column(table: Table, name: str, dates: Dates) -> Column:
+    """The column of that name; one of dates is of that kind where it is to be taken apart."""
+    column = table.column(name)
+    apart = dates is Dates.PARTS and table.cells[name] is Cells.DATE
+    return replace(column, kind="date") if apart else column
 
 
 def _check_enough(label: str, counts: RowCounts) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import asdict as fields
 from numpy.typing import NDArray
 
 from lrisk_cli import __version__
+from lrisk_cli.dates import PARTS
 from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Target
 from lrisk_cli.errors import LriskError, ModelError
 from lrisk_cli.losses import Loss, make_loss
@@ -154,7 +155,7 @@ def original_units(model: Model) -> OriginalUnits:
     scales, means = np.ones(encoding.n_columns), np.zeros(encoding.n_columns)
     at = 0
     for feature in encoding.features:
-        if feature.kind == "number":
+        if feature.numeric:
             scales[at], means[at] = feature.scale, feature.mean
         at += feature.n_columns
     W = model.coefficients * (model.target.scale / scales)[:, None]
@@ -250,6 +251,9 @@ def check_features(encoding: Encoding) -> None:
             raise ValueError(f"feature '{feature.name}' names a category twice")
         if (feature.kind == "category") != (feature.n_columns > 0 and bool(feature.categories)):
             raise ValueError(f"feature '{feature.name}': its kind and its categories disagree")
+        known = tuple(part for part in PARTS if part in feature.parts)
+        if feature.parts != (known if feature.kind == "date" else ()):
+            raise ValueError(f"feature '{feature.name}': its parts are not those of a date")
         if feature.indicator and feature.fill is None:
             raise ValueError(f"feature '{feature.name}' has an indicator and no fill")
         if feature.kind == "category" and feature.fill not in (None, *feature.categories):

@@ -11,6 +11,7 @@ from lrisk_cli.inputs import Inputs, make_inputs
 from lrisk_cli.names import (
     CORRUPTIONS,
     RIVALS,
+    Dates,
     KernelName,
     Missing,
     Standardize,
@@ -92,6 +93,7 @@ def compare(
     memory_limit: options.MemoryLimit = None,
     missing: fit_options.MissingPolicy = Missing.ERROR,
     max_categories: fit_options.MaxCategories = 100,
+    dates: fit_options.DatesChoice = Dates.NUMBER,
     task: fit_options.TaskChoice = Task.AUTO,
     risk: Risks = None,
     rival: Rivals = None,
@@ -141,6 +143,7 @@ def compare(
         missing=missing,
         unseen=Unseen.OTHER,
         max_categories=max_categories,
+        dates=dates,
         standardize=standardize,
     )
     mapped = fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map)

@@ -9,6 +9,7 @@ from lrisk_cli.errors import UsageError
 from lrisk_cli.names import (
     DEFAULT_RISK,
     RISKS,
+    Dates,
     FeatureMapName,
     GammaRule,
     KernelName,
@@ -62,6 +63,14 @@ MaxCategories = Annotated[
         "--max-categories",
         min=1,
         help="Categories that get a column of their own; rarer ones share one.",
+    ),
+]
+DatesChoice = Annotated[
+    Dates,
+    typer.Option(
+        "--dates",
+        help="number: a date is its days since 1970; parts: also its month, weekday and time of "
+        "day, a column for each that varies.",
     ),
 ]
 TaskChoice = Annotated[
