@@ -184,6 +184,10 @@ def _plain(value: str | None, cells: Cells) -> str:
 
 def _spelled(column: pa.Array) -> pa.Array:
     text = column if _is_text(column.type) else pc.cast(column, pa.string())
+    if pa.types.is_temporal(column.type):
+        # Units differ between formats: 06:00:00.000 in one is 06:00:00 in another.
+        text = pc.replace_substring_regex(text, r"\.0+(Z?)$", r"\1")
+        return pc.replace_substring_regex(text, r"(\.[0-9]*[1-9])0+(Z?)$", r"\1\2")
     # -0 and 0 are the same number, so they are the same category.
     return pc.replace_substring_regex(text, "^-0$", "0") if text is not column else text
 

@@ -166,7 +166,9 @@ def _see_target(raw: RawDesign, options: DesignOptions) -> tuple[tuple[str, ...]
         return (), ()
     task, notes = find_task(raw, options.task)
     place = f"{raw.label}, column '{raw.target.name}'"
-    return find_classes(place, cells) if task is Task.CLASSIFICATION else (), notes
+    if task is not Task.CLASSIFICATION:
+        return (), notes
+    return find_classes(place, raw.target.name, cells), notes
 
 
 def choose_columns(

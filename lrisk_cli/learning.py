@@ -16,6 +16,7 @@ from lrisk_cli.tables import Column
 
 MOST_CLASSES = 1000
 FEW_NUMBERS = 20
+EXACT = 2.0**53  # larger whole numbers are not all numbers of floating point
 GAUSSIAN = 1.4826  # the deviation of a Gaussian, in median distances from its median
 MOST_NOTES = 3  # constant columns told one by one; pictures have hundreds
 
@@ -50,13 +51,19 @@ def decide_task(place: str, name: str, target: Floats | Texts, task: Task) -> tu
     return Task.REGRESSION, (note,)
 
 
-def find_classes(place: str, target: Floats | Texts) -> tuple[str, ...]:
+def find_classes(place: str, name: str, target: Floats | Texts) -> tuple[str, ...]:
     """The distinct values of a target: numbers in their order, texts in theirs."""
     if isinstance(target, Texts):
         present = distinct(target.codes)
         classes = sorted(target.values[code] for code in present)
     else:
-        classes = shortest_text(distinct(target))
+        numbers = distinct(target)
+        if max(abs(numbers[0]), abs(numbers[-1])) >= EXACT:
+            raise DataError(
+                f"{place}: holds numbers beyond 2^53, which lose digits that may tell classes "
+                f"apart; pass --dtype {name}=category"
+            )
+        classes = shortest_text(numbers)
     if len(classes) < 2:
         raise DataError(f"{place}: one class only ({classes[0]!r}); classification needs two")
     if len(classes) > MOST_CLASSES:

@@ -208,9 +208,9 @@ def test_a_model_is_the_same_from_either_format_and_repeats_itself(shop):
     assert losses[0].tolist() == losses[1].tolist()
     shown = document(lrisk(shop, "show", "csv.json", "--json"))["coefficients"]
     found = {each["column"]: each["coefficient"] for each in shown}
-    assert found["day.month=Dec"] - found["day.month=Jul"] == pytest.approx(100.0, abs=3.0)
+    assert found["day.month=Dec"] - found["day.month=Jul"] == pytest.approx(100.0, abs=8.0)
     assert found["day.weekday=Sun"] - found["day.weekday=Tue"] == pytest.approx(-40.0, abs=3.0)
-    assert found["day.days"] == pytest.approx(0.1, abs=0.02)
+    assert found["day.days"] == pytest.approx(0.1, abs=0.05)
 
 
 def test_reasons_speak_of_dates(shop):
