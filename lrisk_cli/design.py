@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from lrisk_cli.arrays import Flags
 from lrisk_cli.cells import Cells, Codes, Floats, Texts
+from lrisk_cli.copies import note_copies
 from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Filler, Target, Targets, unseen_cell
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.gathering import (
@@ -21,6 +22,7 @@ from lrisk_cli.gathering import (
     gather,
     split_rows,
 )
+from lrisk_cli.hints import find_hints
 from lrisk_cli.learning import decide_task, find_classes, learn_features, learn_target
 from lrisk_cli.memory import Allowance
 from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
@@ -95,14 +97,24 @@ def build_design(
     report: Report = silent,
 ) -> tuple[Design, Design | None]:
     """Read the table and encode it: the design to learn from, and that of the rows held out."""
-    return encode_design(read_design(table, options, report), options, hold_out=hold_out)
+    raw = read_design(table, options, report, split=hold_out is not None)
+    return encode_design(raw, options, hold_out=hold_out)
 
 
-def read_design(table: Table, options: DesignOptions, report: Report = silent) -> RawDesign:
-    """Read the columns that are asked for, and drop the rows that cannot be used."""
+def read_design(
+    table: Table, options: DesignOptions, report: Report = silent, *, split: bool = False
+) -> RawDesign:
+    """Read the columns that are asked for, and drop the rows that cannot be used.
+
+    split: some rows will be held out, so those that repeat others are worth a note.
+    """
     features, target = choose_columns(table, options)
     gathered = gather(table, features, target, options.id_column, options.missing, report)
     _check_enough(table.label, gathered.counts)
+    classes = options.task is Task.CLASSIFICATION
+    notes = find_hints(features, target, gathered.rows, classes=classes)
+    copies = note_copies(gathered.rows) if split else ()
+    gathered = replace(gathered, notes=(*gathered.notes, *notes, *copies))
     return RawDesign(table.label, features, target, gathered, table.allowance)
 
 

@@ -153,7 +153,7 @@ def compare(
     with ProgressDisplay("compare", quiet=quiet, bar=not no_progress) as report:
         table = open_table(inputs, dtypes=fit_options.parse_dtypes(dtype or ()))
         check_apart([html], [*table.paths, *([] if test is None else [test])])
-        raw = read_design(table, columns, report)
+        raw = read_design(table, columns, report, split=test is None)
         found, _ = find_task(raw, task)
         taking_part = _usual_rivals(found) if rivals is None else rivals
         contest = _contest(risk, taking_part, planted, contamination, l2, mapped, seed)
