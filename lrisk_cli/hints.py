@@ -5,6 +5,7 @@ many columns, so that a long table is hardly read more slowly.
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ MOST_NAMED = 6
 ID_WORDS = frozenset(
     {"id", "ids", "nbr", "nr", "no", "key", "uuid", "guid", "index", "idx", "number", "code"}
 )
+MARKS = frozenset({"?", "-", ".", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan"})
 NAMED_SHARE = 0.5  # of different values under such a name
 TEXT_SHARE = 0.9  # of different texts under any name
 CHANCE_PAIRS = 10.0  # equal cells to expect by chance, where there are none
@@ -76,6 +78,7 @@ def find_hints(
         *_note_large([name for name in large if name not in identifiers]),
         *(_note_given(name, how, target.name) for name, how in given if target is not None),
         *_note_codes(codes),
+        *_note_marks(_marked(texts, raw.texts)),
     )
 
 
@@ -250,6 +253,16 @@ def _explained_by_groups(places: npt.NDArray[np.intp], goals: Floats) -> float:
     return between / total if total > 0.0 else 0.0
 
 
+def _marked(columns: Sequence[Column], texts: Sequence[Texts]) -> dict[str, list[str]]:
+    """Texts that often stand for a missing cell, and the columns that hold them."""
+    found: dict[str, list[str]] = {}
+    for column, cells in zip(columns, texts, strict=True):
+        for code, text in enumerate(cells.values):
+            if text.strip() in MARKS and np.any(cells.codes == code):
+                found.setdefault(text.strip(), []).append(column.name)
+    return found
+
+
 def _in_order(columns: Sequence[Column], names: Sequence[str]) -> list[str]:
     return [column.name for column in columns if column.name in names]
 
@@ -291,7 +304,18 @@ def _note_codes(names: Sequence[str]) -> Iterator[str]:
     elif names:
         yield (
             f"columns {_list(names)} hold few whole numbers each: codes of categories? then pass "
-            f"--dtype {names[0]}=category and so on"
+            f"--dtype {','.join(names)}=category"
+        )
+
+
+def _note_marks(found: dict[str, list[str]]) -> Iterator[str]:
+    for mark, names in found.items():
+        holders = (
+            f"column {_list(names)} holds" if len(names) == 1 else f"columns {_list(names)} hold"
+        )
+        yield (
+            f"{holders} {mark!r}, "
+            f"a category like others: a missing cell? then pass --na-values {shlex.quote(mark)}"
         )
 
 
@@ -300,4 +324,4 @@ def _list(names: Sequence[str]) -> str:
     shown = [f"'{name}'" for name in names[:MOST_NAMED]]
     if len(names) > MOST_NAMED:
         return f"{', '.join(shown)} and {len(names) - MOST_NAMED} more"
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]

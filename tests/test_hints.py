@@ -148,6 +148,24 @@ def test_many_codes_share_a_note(tmp_path):
     columns = {f"c{k}": draw(5, 1, 6, 1, 4) for k in range(8)}
     (note,) = notes(tmp_path, **columns)
     assert "columns 'c0', 'c1', 'c2', 'c3', 'c4', 'c5' and 2 more hold few whole numbers" in note
+    assert "pass --dtype c0,c1,c2,c3,c4,c5,c6,c7=category" in note
+
+
+# Marks of missing cells
+
+
+def test_texts_that_often_mean_a_missing_cell_are_asked_about(tmp_path):
+    texts = {name: RNG.choice(["a", "b", mark], N) for name, mark in (("s", "?"), ("t", "None"))}
+    (note,) = notes(tmp_path, **texts, x=Z)
+    assert "column 's' holds '?', a category like others: a missing cell?" in note
+    assert "pass --na-values '?'" in note
+    found = notes(
+        tmp_path, s=texts["s"], t=RNG.choice([" ?", "b"], N), u=RNG.choice(["NA", "c"], N)
+    )
+    assert [note.split(",")[0] for note in found] == [
+        "columns 's' and 't' hold '?'",
+        "column 'u' holds 'NA'",
+    ]
 
 
 # Rows that repeat

@@ -39,8 +39,8 @@ Dtypes = Annotated[
     list[str] | None,
     typer.Option(
         "--dtype",
-        metavar="COLUMN=KIND",
-        help="Read a column as number, category or string; repeatable.",
+        metavar="A,B=KIND",
+        help="Read columns as number, category or string; repeatable.",
     ),
 ]
 MissingPolicy = Annotated[
@@ -307,15 +307,15 @@ def _refuse_twice(option: str, names: Sequence[str]) -> None:
 
 
 def parse_dtypes(texts: Sequence[str]) -> dict[str, str]:
-    """COLUMN=KIND, several times."""
-    dtypes = {}
+    """COLUMN=KIND or A,B=KIND, several times."""
+    dtypes: dict[str, str] = {}
     for text in texts:
         name, separator, kind = text.rpartition("=")
         if not separator or kind not in ("number", "category", "string"):
             raise UsageError(
                 f"--dtype takes COLUMN=number, COLUMN=category or COLUMN=string; got {text!r}"
             )
-        dtypes[name] = kind
+        dtypes |= dict.fromkeys(parse_names(name), kind)
     return dtypes
 
 
