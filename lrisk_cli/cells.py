@@ -26,6 +26,7 @@ ISO_DATE = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?$"
 )
+MOST_STRAYS = 10  # different texts among numbers
 MICROSECONDS_PER_DAY = 86_400e6
 
 
@@ -77,8 +78,8 @@ class Stray:
 def infer_cells(sample: pa.Array, spelling: Spelling = PLAIN) -> Cells | None:
     """What a sample of text cells looks like; None when every cell is missing.
 
-    Numbers and dates need a majority, so that a few strays do not turn a column into text; one
-    zero-padded code is enough to keep it text.
+    Numbers and dates need a majority, so that a few strays do not turn a column into text; more
+    than ten different strays are codes, as one that is zero-padded is, and keep it text.
     """
     cells = pc.utf8_trim_whitespace(sample.drop_null())
     if spelling.missing:
@@ -88,8 +89,11 @@ def infer_cells(sample: pa.Array, spelling: Spelling = PLAIN) -> Cells | None:
         return None
     if _count(cells, ZERO_PADDED):
         return Cells.TEXT
-    n_numbers = _count(_respelled(cells, spelling), NUMBER)
+    numbers = _matches(_respelled(cells, spelling), NUMBER)
+    n_numbers = int(np.count_nonzero(numbers))
     if 2 * n_numbers > n_cells:
+        if n_numbers < n_cells - MOST_STRAYS and _count_others(cells, numbers) > MOST_STRAYS:
+            return Cells.TEXT
         return Cells.INTEGER if _count(cells, INTEGER) == n_numbers else Cells.NUMBER
     if 2 * _count(cells, ISO_DATE) > n_cells:
         return Cells.DATE
@@ -212,6 +216,12 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _count(cells: pa.Array, pattern: str) -> int:
     return int(np.count_nonzero(_matches(cells, pattern)))
+
+
+def _count_others(cells: pa.Array, numbers: Flags) -> int:
+    """How many different texts there are beside numbers and missing cells."""
+    others = cells.filter(arrow_of((~numbers).astype(np.uint8)).cast(pa.bool_()))
+    return len(pc.unique(others.filter(pc.invert(pc.match_substring_regex(others, MISSING)))))
 
 
 def _matches(cells: pa.Array, pattern: str) -> Flags:

@@ -265,7 +265,8 @@ class _Gatherer:
             self._blame.resize(n_read, refcheck=False)
             raw = keep_rows(raw, np.flatnonzero(self._blame == 0))
         notes = tuple(
-            f"column '{name}': {count} cells are not numbers (such as {text!r}), taken as missing"
+            f"column '{name}': {count} cells are not numbers (such as {text!r}), taken as missing; "
+            f"if they mean something, pass --dtype {name}=category"
             for name, (text, count) in self._strays.items()
         )
         row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))

@@ -178,6 +178,16 @@ def test_a_type_for_a_column_that_is_not_there_is_refused(tmp_path):
     assert "t.csv: no column 'sise'; did you mean 'size'?" in refusal(run, 3)
 
 
+def test_many_different_strays_are_codes(tmp_path):
+    numbers = [f"{k}.{k % 7}" for k in range(100, 180)]
+    for n_codes, kind in ((10, "number"), (11, "text")):
+        cells = [*numbers, "", *(f"V{k}" for k in range(n_codes)), "V1", "NaN"]
+        (tmp_path / "t.csv").write_text("c,y\n" + "".join(f"{cell},1\n" for cell in cells))
+        assert kinds(open_table([str(tmp_path / "t.csv")]))["c"] == kind
+    table = open_table([str(tmp_path / "t.csv")], dtypes={"c": "number"})
+    assert kinds(table)["c"] == "number"
+
+
 # Several files
 
 
