@@ -26,15 +26,21 @@ ISO_DATE = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?$"
 )
+MOST_STRAYS = 10  # different texts among numbers
 MICROSECONDS_PER_DAY = 86_400e6
 
 
 class Cells(StrEnum):
-    """How the cells of a column are to be understood; the first three become numbers."""
+    """How the cells of a column are to be understood; all but the last three become numbers.
+
+    TIME: durations and times of day. TRUTH: true and false, to be read as 1 and 0.
+    """
 
     INTEGER = "integer"
     NUMBER = "number"
     DATE = "date"
+    TIME = "time"
+    TRUTH = "truth"
     BOOLEAN = "boolean"
     TEXT = "text"
     NESTED = "nested"
@@ -42,7 +48,7 @@ class Cells(StrEnum):
     @property
     def numeric(self) -> bool:
         """Whether the cells become float64 numbers."""
-        return self in (Cells.INTEGER, Cells.NUMBER, Cells.DATE)
+        return self not in (Cells.BOOLEAN, Cells.TEXT, Cells.NESTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +78,8 @@ class Stray:
 def infer_cells(sample: pa.Array, spelling: Spelling = PLAIN) -> Cells | None:
     """What a sample of text cells looks like; None when every cell is missing.
 
-    Numbers and dates need a majority, so that a few strays do not turn a column into text; one
-    zero-padded code is enough to keep it text.
+    Numbers and dates need a majority, so that a few strays do not turn a column into text; more
+    than ten different strays are codes, as one that is zero-padded is, and keep it text.
     """
     cells = pc.utf8_trim_whitespace(sample.drop_null())
     if spelling.missing:
@@ -83,8 +89,11 @@ def infer_cells(sample: pa.Array, spelling: Spelling = PLAIN) -> Cells | None:
         return None
     if _count(cells, ZERO_PADDED):
         return Cells.TEXT
-    n_numbers = _count(_respelled(cells, spelling), NUMBER)
+    numbers = _matches(_respelled(cells, spelling), NUMBER)
+    n_numbers = int(np.count_nonzero(numbers))
     if 2 * n_numbers > n_cells:
+        if n_numbers < n_cells - MOST_STRAYS and _count_others(cells, numbers) > MOST_STRAYS:
+            return Cells.TEXT
         return Cells.INTEGER if _count(cells, INTEGER) == n_numbers else Cells.NUMBER
     if 2 * _count(cells, ISO_DATE) > n_cells:
         return Cells.DATE
@@ -97,8 +106,10 @@ def cells_of_type(kind: pa.DataType) -> Cells:
         return cells_of_type(kind.value_type)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return Cells.NUMBER
-    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return Cells.DATE
+    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+        return Cells.TIME
     if pa.types.is_boolean(kind):
         return Cells.BOOLEAN
     return Cells.TEXT if _is_text(kind) or pa.types.is_null(kind) else Cells.NESTED
@@ -117,6 +128,8 @@ def to_numbers(
         numbers = _floats(column)
     elif cells is Cells.DATE:
         numbers, strays = _parse_dates(column)
+    elif cells is Cells.TRUTH:
+        numbers, strays = _parse_truths(column)
     else:
         numbers, strays = _parse(_respelled(column, spelling), cells)
     if spelling.missing:
@@ -127,7 +140,8 @@ def to_numbers(
     if strays is None:
         return numbers, None
     first = int(np.argmax(strays))
-    wanted = "finite number" if infinite[first] else "date" if cells is Cells.DATE else "number"
+    words = {Cells.DATE: "date", Cells.TRUTH: "truth value"}
+    wanted = "finite number" if infinite[first] else words.get(cells, "number")
     stray = Stray(first, str(column[first].as_py()), int(np.count_nonzero(strays)), wanted)
     return np.where(strays, np.nan, numbers), stray
 
@@ -174,6 +188,10 @@ def _plain(value: str | None, cells: Cells) -> str:
 
 def _spelled(column: pa.Array) -> pa.Array:
     text = column if _is_text(column.type) else pc.cast(column, pa.string())
+    if pa.types.is_temporal(column.type):
+        # Units differ between formats: 06:00:00.000 in one is 06:00:00 in another.
+        text = pc.replace_substring_regex(text, r"\.0+(Z?)$", r"\1")
+        return pc.replace_substring_regex(text, r"(\.[0-9]*[1-9])0+(Z?)$", r"\1\2")
     # -0 and 0 are the same number, so they are the same category.
     return pc.replace_substring_regex(text, "^-0$", "0") if text is not column else text
 
@@ -200,6 +218,12 @@ def _count(cells: pa.Array, pattern: str) -> int:
     return int(np.count_nonzero(_matches(cells, pattern)))
 
 
+def _count_others(cells: pa.Array, numbers: Flags) -> int:
+    """How many different texts there are beside numbers and missing cells."""
+    others = cells.filter(arrow_of((~numbers).astype(np.uint8)).cast(pa.bool_()))
+    return len(pc.unique(others.filter(pc.invert(pc.match_substring_regex(others, MISSING)))))
+
+
 def _matches(cells: pa.Array, pattern: str) -> Flags:
     return true_flags(pc.match_substring_regex(cells, pattern))
 
@@ -214,7 +238,9 @@ def _floats(column: pa.Array) -> Floats:
 def _days(column: pa.Array) -> Floats:
     """Dates and times as days since 1970-01-01, durations and times of day as days."""
     kind = column.type
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+    if pa.types.is_date32(kind):
+        return _floats(pc.cast(column, pa.int32()))
+    if pa.types.is_date64(kind) or pa.types.is_timestamp(kind):
         column = pc.cast(column, pa.timestamp("us", getattr(kind, "tz", None)), safe=False)
     elif pa.types.is_time(kind):
         column = pc.cast(column, pa.time64("us"), safe=False)
@@ -239,6 +265,16 @@ def _parse(column: pa.Array, cells: Cells) -> tuple[Floats, Flags | None]:
         padded = _matches(column, ZERO_PADDED)
         strays = padded if strays is None else strays | padded
     return numbers, strays if strays is not None and strays.any() else None
+
+
+def _parse_truths(column: pa.Array) -> tuple[Floats, Flags | None]:
+    """1 for true and 0 for false, in letters of any size."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    true, known = _matches(trimmed, r"^(?i:true)$"), _matches(trimmed, TRUTH)
+    strays = ~known & ~_matches(trimmed, MISSING)
+    nulls = null_flags(column)
+    strays = strays if nulls is None else strays & ~nulls
+    return np.where(known, true, np.nan), strays if strays.any() else None
 
 
 def _parse_dates(column: pa.Array) -> tuple[Floats, Flags | None]:

@@ -195,10 +195,13 @@ def _build(file: ClustersFile) -> ClusterModel:
 
 
 def _scaling(encoding: Encoding) -> tuple[Array, Array]:
-    """Mean and scale of each column of X; 0 and 1 for those of categories. Both (columns,)."""
+    """Mean and scale of each column of X; 0 and 1 for all but numbers and days. (columns,)."""
     widths = [feature.n_columns for feature in encoding.features]
-    means = np.repeat([feature.mean for feature in encoding.features], widths)
-    return means, np.repeat([feature.scale for feature in encoding.features], widths)
+    firsts = np.cumsum(widths) - widths
+    means, scales = np.zeros(sum(widths)), np.ones(sum(widths))
+    means[firsts] = [feature.mean for feature in encoding.features]
+    scales[firsts] = [feature.scale for feature in encoding.features]
+    return means, scales
 
 
 def _record(

@@ -16,7 +16,7 @@ import pyarrow.csv as pacsv
 from lrisk_cli.cells import Cells, infer_cells
 from lrisk_cli.errors import DataError
 from lrisk_cli.inputs import PLAIN, Spelling
-from lrisk_cli.sources import Source, unreadable
+from lrisk_cli.sources import TYPED, Source, unreadable
 
 BLOCK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 20
@@ -71,6 +71,10 @@ def _read_start(source: Source) -> tuple[bytes, int, bytes]:
         start = _read(stream, SAMPLE_BYTES, source)
         if not start.strip(b"\xef\xbb\xbf\r\n\t ,;"):
             raise DataError(f"{source.label}: the file is empty; expected a header line and rows")
+        if start.startswith(TYPED):
+            raise DataError(
+                f"{source.label}: Parquet or Arrow inside {source.compression}; decompress the file"
+            )
         if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:4096]:
             raise DataError(f"{source.label}: not UTF-8 text; save it as UTF-8 (iconv -t UTF-8)")
         skipped = 3 if start.startswith(b"\xef\xbb\xbf") else 0

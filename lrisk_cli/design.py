@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lrisk_cli.arrays import Flags
-from lrisk_cli.cells import Codes, Floats, Texts
+from lrisk_cli.cells import Cells, Codes, Floats, Texts
+from lrisk_cli.copies import note_copies
 from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Filler, Target, Targets, unseen_cell
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.gathering import (
@@ -21,9 +22,10 @@ from lrisk_cli.gathering import (
     gather,
     split_rows,
 )
+from lrisk_cli.hints import find_hints
 from lrisk_cli.learning import decide_task, find_classes, learn_features, learn_target
 from lrisk_cli.memory import Allowance
-from lrisk_cli.names import Missing, Scaling, Standardize, Task, Unseen
+from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.tables import Column, Table
 
@@ -49,6 +51,7 @@ class DesignOptions:
     missing: Missing = Missing.ERROR
     unseen: Unseen = Unseen.ERROR
     max_categories: int = 100
+    dates: Dates = Dates.NUMBER
     standardize: Standardize = Standardize.BOTH
     scaling: Scaling = Scaling.DEVIATION
     intercept: bool = True
@@ -94,14 +97,24 @@ def build_design(
     report: Report = silent,
 ) -> tuple[Design, Design | None]:
     """Read the table and encode it: the design to learn from, and that of the rows held out."""
-    return encode_design(read_design(table, options, report), options, hold_out=hold_out)
+    raw = read_design(table, options, report, split=hold_out is not None)
+    return encode_design(raw, options, hold_out=hold_out)
 
 
-def read_design(table: Table, options: DesignOptions, report: Report = silent) -> RawDesign:
-    """Read the columns that are asked for, and drop the rows that cannot be used."""
+def read_design(
+    table: Table, options: DesignOptions, report: Report = silent, *, split: bool = False
+) -> RawDesign:
+    """Read the columns that are asked for, and drop the rows that cannot be used.
+
+    split: some rows will be held out, so those that repeat others are worth a note.
+    """
     features, target = choose_columns(table, options)
     gathered = gather(table, features, target, options.id_column, options.missing, report)
     _check_enough(table.label, gathered.counts)
+    classes = options.task is Task.CLASSIFICATION
+    notes = find_hints(features, target, gathered.rows, classes=classes)
+    copies = note_copies(gathered.rows) if split else ()
+    gathered = replace(gathered, notes=(*gathered.notes, *notes, *copies))
     return RawDesign(table.label, features, target, gathered, table.allowance)
 
 
@@ -165,7 +178,9 @@ def _see_target(raw: RawDesign, options: DesignOptions) -> tuple[tuple[str, ...]
         return (), ()
     task, notes = find_task(raw, options.task)
     place = f"{raw.label}, column '{raw.target.name}'"
-    return find_classes(place, cells) if task is Task.CLASSIFICATION else (), notes
+    if task is not Task.CLASSIFICATION:
+        return (), notes
+    return find_classes(place, raw.target.name, cells), notes
 
 
 def choose_columns(
@@ -196,7 +211,14 @@ def choose_columns(
         raise DataError(f"{table.label}: no column is left to learn from; add one to the table")
     if not left:
         raise UsageError(f"{table.label}: no features are left; exclude fewer columns")
-    return tuple(table.column(name) for name in left), target
+    return tuple(_feature_column(table, name, options.dates) for name in left), target
+
+
+def _feature_column(table: Table, name: str, dates: Dates) -> Column:
+    """The column of that name; one of dates is of that kind where it is to be taken apart."""
+    column = table.column(name)
+    apart = dates is Dates.PARTS and table.cells[name] is Cells.DATE
+    return replace(column, kind="date") if apart else column
 
 
 def _check_enough(label: str, counts: RowCounts) -> None:

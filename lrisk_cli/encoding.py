@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from lrisk_cli.arrays import Flags
 from lrisk_cli.cells import Codes, Floats, Texts, shortest_text
+from lrisk_cli.dates import write_parts
 from lrisk_cli.errors import DataError, quote
 from lrisk_cli.kernels import core
 from lrisk_cli.names import Missing, Unseen
@@ -25,24 +26,31 @@ ABSENT = "(missing)"
 class Feature:
     """A column of the table: standardised if it holds numbers, one-hot if it holds text.
 
+    A date is its days since 1970, standardised, then its `parts` as they are (see `dates`).
     `other`: one more 0/1 column for the categories that have none of their own.
     `fill`: stands in for a missing cell, learned only under impute. `indicator`: one more column,
     its last, that is 1 where the cell was missing.
     """
 
     name: str
-    kind: Literal["number", "category"]
+    kind: Literal["number", "category", "date"]
     mean: float = 0.0
     scale: float = 1.0
     categories: tuple[str, ...] = ()
     other: bool = False
     fill: float | str | None = None
     indicator: bool = False
+    parts: tuple[str, ...] = ()
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is read as numbers, and its first column of X holds them."""
+        return self.kind != "category"
 
     @property
     def n_values(self) -> int:
         """How many columns of X its values take."""
-        return 1 if self.kind == "number" else len(self.categories) + self.other
+        return 1 + len(self.parts) if self.numeric else len(self.categories) + self.other
 
     @property
     def n_columns(self) -> int:
@@ -51,10 +59,12 @@ class Feature:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Its columns of X: "alcohol", or "color=red" and so on."""
+        """Its columns of X: "alcohol", or "color=red" and so on, or "day.days", "day.month=Jan"."""
         absent = (f"{self.name}={ABSENT}",) * self.indicator
         if self.kind == "number":
             return (self.name, *absent)
+        if self.kind == "date":
+            return (*(f"{self.name}.{part}" for part in ("days", *self.parts)), *absent)
         texts = (*self.categories, *(OTHER,) * self.other)
         return (*(f"{self.name}={text}" for text in texts), *absent)
 
@@ -70,7 +80,7 @@ class Feature:
     @property
     def filled_position(self) -> int:
         """The column, among its own, of what stands in for a missing cell."""
-        return 0 if self.kind == "number" else self.categories.index(str(self.fill))
+        return 0 if self.numeric else self.categories.index(str(self.fill))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +170,7 @@ class Encoding:
     @property
     def dtypes(self) -> dict[str, str]:
         """How a table is to be read for this encoding: what open_table takes as `expected`."""
-        kinds = {"number": "number", "category": "string"}
+        kinds = {"number": "number", "category": "string", "date": "date"}
         read = {feature.name: kinds[feature.kind] for feature in self.features}
         return read if self.goal is None else {**read, self.goal.name: self.goal.dtype}
 
@@ -235,7 +245,7 @@ class Filler:
 
     def __init__(self, encoding: Encoding) -> None:
         features = encoding.features
-        numbers = [feature for feature in features if feature.kind == "number"]
+        numbers = [feature for feature in features if feature.numeric]
         stops = np.cumsum([feature.n_columns for feature in features])
         starts = stops - [feature.n_columns for feature in features]
         categories = np.array([feature.kind == "category" for feature in features])
@@ -247,6 +257,13 @@ class Filler:
         self._width = int(stops[-1])
         # Where numbers with an indicator stand, among the numbers and among the columns.
         self._marked = [at for at, feature in enumerate(numbers) if feature.indicator]
+        self._marks = [self._columns[at] + numbers[at].n_values for at in self._marked]
+        # Dates: where they stand among the numbers, and their parts among the columns.
+        self._dates = [
+            (at, feature.parts, slice(start + 1, start + feature.n_values))
+            for at, (feature, start) in enumerate(zip(numbers, self._columns.tolist(), strict=True))
+            if feature.parts
+        ]
         # Of categories with one: its column, and that of what stands in for a missing cell.
         self._beside = [
             (start + feature.n_values, start + feature.filled_position)
@@ -265,11 +282,13 @@ class Filler:
             np.copyto(numbers, self._fills, where=np.isnan(numbers))
         if self._one_hot:
             X[:] = 0.0
+        for at, parts, columns in self._dates:
+            write_parts(numbers[:, at], parts, X[:, columns])
         core.standardize_rows(numbers, self._means, self._scales, self._columns, X)
         for codes, first in zip(positions, self._one_hot, strict=True):
             core.mark_codes(codes, first, X)
         if absent is not None:
-            X[:, self._columns[self._marked] + 1] = absent
+            X[:, self._marks] = absent
         for mark, filled in self._beside:
             X[:, filled] += X[:, mark]
         X[:, self._width :] = 1.0

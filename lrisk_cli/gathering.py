@@ -79,7 +79,7 @@ def gather(
     report: Report,
 ) -> Gathered:
     """Read the table once. Rows with missing cells are refused, dropped or kept, by `missing`."""
-    n_numbers = sum(feature.kind == "number" for feature in features)
+    n_numbers = sum(feature.numeric for feature in features)
     table.allowance.check(table.label, table.n_rows or 0, n_numbers)
     gatherer = _Gatherer(features, target, missing, table.n_rows or 0)
     names = [column.name for column in (*features, target) if column is not None]
@@ -205,7 +205,7 @@ class _Gatherer:
         self._target = None if target is None else target.name
         self._names = tuple(column.name for column in (target, *features) if column is not None)
         self._missing = missing
-        numeric = [feature.name for feature in features if feature.kind == "number"]
+        numeric = [feature.name for feature in features if feature.numeric]
         self._places = {name: place for place, name in enumerate(numeric)}
         self._texts = {feature.name: Coded() for feature in features if feature.kind == "text"}
         self._numbers = _Matrix(n_rows, len(numeric))
@@ -267,7 +267,7 @@ class _Gatherer:
             raw = keep_rows(raw, np.flatnonzero(self._blame == 0))
         notes = tuple(
             f"column '{name}': {count} cells are not numbers (such as {quote(text)}), taken as "
-            "missing"
+            f"missing; if they mean something, pass --dtype {name}=category"
             for name, (text, count) in self._strays.items()
         )
         row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))

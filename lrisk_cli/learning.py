@@ -7,6 +7,7 @@ import numpy as np
 
 from lrisk_cli.arrays import distinct
 from lrisk_cli.cells import Floats, Texts, shortest_text
+from lrisk_cli.dates import Calendar
 from lrisk_cli.encoding import Feature, Target
 from lrisk_cli.errors import DataError, quote
 from lrisk_cli.gathering import RawRows, block_rows, count_missing
@@ -15,6 +16,7 @@ from lrisk_cli.tables import Column
 
 MOST_CLASSES = 1000
 FEW_NUMBERS = 20
+EXACT = 2.0**53  # larger whole numbers are not all numbers of floating point
 GAUSSIAN = 1.4826  # the deviation of a Gaussian, in median distances from its median
 MOST_NOTES = 3  # constant columns told one by one; pictures have hundreds
 
@@ -49,13 +51,19 @@ def decide_task(place: str, name: str, target: Floats | Texts, task: Task) -> tu
     return Task.REGRESSION, (note,)
 
 
-def find_classes(place: str, target: Floats | Texts) -> tuple[str, ...]:
+def find_classes(place: str, name: str, target: Floats | Texts) -> tuple[str, ...]:
     """The distinct values of a target: numbers in their order, texts in theirs."""
     if isinstance(target, Texts):
         present = distinct(target.codes)
         classes = sorted(target.values[code] for code in present)
     else:
-        classes = shortest_text(distinct(target))
+        numbers = distinct(target)
+        if max(abs(numbers[0]), abs(numbers[-1])) >= EXACT:
+            raise DataError(
+                f"{place}: holds numbers beyond 2^53, which lose digits that may tell classes "
+                f"apart; pass --dtype {name}=category"
+            )
+        classes = shortest_text(numbers)
     if len(classes) < 2:
         raise DataError(f"{place}: one class only ({quote(classes[0])}); classification needs two")
     if len(classes) > MOST_CLASSES:
@@ -114,7 +122,7 @@ def learn_features(
     marked: a feature that is filled in where it is missing also gets an indicator of that.
     """
     impute = missing is Missing.IMPUTE
-    numeric = [column.name for column in columns if column.kind == "number"]
+    numeric = [column for column in columns if column.numeric]
     fills = _learn_medians(label, numeric, raw.numbers) if impute else None
     holes = count_missing(raw.numbers) if impute and marked else np.zeros(len(numeric))
     means, scales = learn_scales(raw.numbers, fills, scaling)
@@ -138,7 +146,10 @@ def learn_features(
             constant.append(f"'{column.name}' is constant ({mean:g})")
         mean, scale = (mean, scale or 1.0) if scaled else (0.0, 1.0)
         absent = bool(holes[at])
-        features.append(Feature(column.name, "number", mean, scale, fill=fill, indicator=absent))
+        feature = Feature(column.name, "number", mean, scale, fill=fill, indicator=absent)
+        if column.kind == "date":
+            feature = replace(feature, kind="date", parts=_learn_parts(raw.numbers[:, at]))
+        features.append(feature)
     shown = constant if len(constant) <= MOST_NOTES else constant[:1]
     notes += [f"column {finding} and teaches nothing" for finding in shown]
     if len(shown) < len(constant):
@@ -196,15 +207,26 @@ def _filled(numbers: Floats, fills: Floats | None) -> Floats:
     return numbers if fills is None else np.where(np.isnan(numbers), fills, numbers)
 
 
-def _learn_medians(label: str, names: Sequence[str], numbers: Floats) -> Floats:
-    fills = np.empty(len(names))
-    for position, name in enumerate(names):
+def _learn_medians(label: str, columns: Sequence[Column], numbers: Floats) -> Floats:
+    """The median of each column; of dates one that occurs, as months lie between two others."""
+    fills = np.empty(len(columns))
+    for position, column in enumerate(columns):
         known = numbers[:, position]
         known = known[~np.isnan(known)]
         if len(known) == 0:
-            raise _always_missing(label, name)
-        fills[position] = np.median(known)
+            raise always_missing(label, column.name)
+        middle = (len(known) - 1) // 2
+        dated = column.kind == "date"
+        fills[position] = np.partition(known, middle)[middle] if dated else np.median(known)
     return fills
+
+
+def _learn_parts(days: Floats) -> tuple[str, ...]:
+    """The parts of the calendar that vary among these days."""
+    calendar, step = Calendar(), block_rows(1)
+    for start in range(0, len(days), step):
+        calendar.see(days[start : start + step])
+    return calendar.parts
 
 
 def _learn_categories(
@@ -214,7 +236,7 @@ def _learn_categories(
     counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.values))
     seen = np.flatnonzero(counts)
     if len(seen) == 0:
-        raise _always_missing(label, name)
+        raise always_missing(label, name)
     ranked = sorted(seen, key=lambda code: (-counts[code], texts.values[code]))
     kept = ranked[:max_categories]
     categories = tuple(sorted(texts.values[code] for code in kept))
@@ -250,7 +272,8 @@ def _refuse_overflow(place: str, mean: float, scale: float) -> None:
         raise DataError(f"{place}: numbers too large to add up; rescale the column")
 
 
-def _always_missing(label: str, name: str) -> DataError:
+def always_missing(label: str, name: str) -> DataError:
+    """The sentence for a column that cannot be filled in."""
     return DataError(
         f"{label}, column '{name}': missing in every row to learn from; pass --exclude {name}"
     )

@@ -9,6 +9,7 @@ from msgspec.structs import asdict as fields
 from numpy.typing import NDArray
 
 from lrisk_cli import __version__
+from lrisk_cli.dates import PARTS
 from lrisk_cli.encoding import EncodedBatch, Encoding, Feature, Target
 from lrisk_cli.errors import DataError, LriskError, ModelError
 from lrisk_cli.losses import Loss, make_loss
@@ -161,7 +162,7 @@ def original_units(model: Model) -> OriginalUnits:
     scales, means = np.ones(encoding.n_columns), np.zeros(encoding.n_columns)
     at = 0
     for feature in encoding.features:
-        if feature.kind == "number":
+        if feature.numeric:
             scales[at], means[at] = feature.scale, feature.mean
         at += feature.n_columns
     W = model.coefficients * (model.target.scale / scales)[:, None]
@@ -260,6 +261,9 @@ def check_features(encoding: Encoding) -> None:
             raise ValueError(f"feature '{feature.name}': its kind and its categories disagree")
         if encoding.missing is Missing.IMPUTE and feature.fill is None:
             raise ValueError(f"feature '{feature.name}' has no fill, and missing cells are filled")
+        known = tuple(part for part in PARTS if part in feature.parts)
+        if feature.parts != (known if feature.kind == "date" else ()):
+            raise ValueError(f"feature '{feature.name}': its parts are not those of a date")
         if feature.indicator and feature.fill is None:
             raise ValueError(f"feature '{feature.name}' has an indicator and no fill")
         if feature.kind == "category" and feature.fill not in (None, *feature.categories):

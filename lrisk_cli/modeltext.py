@@ -29,6 +29,8 @@ class _Feature(Struct):
 
     categories: list[Raw] = []
     other: bool = False
+    indicator: bool = False
+    parts: list[Raw] = []
 
 
 class _Encoding(Struct):
@@ -95,7 +97,10 @@ def _shape(outline: _Outline) -> tuple[int, int]:
     """Encoded columns, and numbers for each coefficient."""
     features = msgspec.json.decode(outline.encoding, type=_Encoding).features
     n_classes = len(msgspec.json.decode(outline.classes, type=list[Raw]))
-    n_columns = sum(max(1, len(each.categories) + each.other) for each in features)
+    n_columns = sum(
+        max(1, len(each.categories) + each.other) + len(each.parts) + each.indicator
+        for each in features
+    )
     return n_columns, n_classes if n_classes > 2 else 1
 
 

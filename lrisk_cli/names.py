@@ -55,6 +55,13 @@ class Task(StrEnum):
     CLASSIFICATION = "classification"
 
 
+class Dates(StrEnum):
+    """What a date becomes: days since 1970, or these and parts of the calendar."""
+
+    NUMBER = "number"
+    PARTS = "parts"
+
+
 class LossName(StrEnum):
     """Per-row losses; `auto` follows the task."""
 

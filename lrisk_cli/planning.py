@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from lrisk_cli.cells import Texts
+from lrisk_cli.dates import Calendar
 from lrisk_cli.design import DesignOptions, choose_columns
 from lrisk_cli.encoding import find_holes, refuse_holes
 from lrisk_cli.gathering import RowCounts
+from lrisk_cli.learning import always_missing
 from lrisk_cli.memory import NUMBER_BYTES
 from lrisk_cli.names import Missing
 from lrisk_cli.progress import Progress, Report, silent
@@ -63,6 +65,7 @@ def plan_design(
     for batch in table.batches(names, strays_are_missing=not strict):
         survey.add(batch)
         report(Progress("read", batch.first_row + batch.n_rows, table.n_rows))
+    survey.refuse_empty(table.label)
     features = survey.features(options.max_categories)
     n_columns = sum(feature.n_columns for feature in features) + options.intercept
     counts = survey.counts()
@@ -84,6 +87,8 @@ class _Survey:
         self._dropped: dict[str, int] = {}
         self._filled: dict[str, int] = {}
         self._seen: dict[str, set[str]] = {c.name: set() for c in columns if c.kind == "text"}
+        self._days = {c.name: Calendar() for c in columns if c.kind == "date"}
+        self._known = dict.fromkeys(self._names, 0)
 
     def add(self, batch: Batch) -> None:
         """Take the next rows."""
@@ -98,6 +103,7 @@ class _Survey:
                 lost |= missing
             else:
                 _count(self._filled, name, int(np.count_nonzero(missing & ~lost)))
+            self._known[name] += int(np.count_nonzero(~missing & ~lost))
         self._read += batch.n_rows
         self._used += int(np.count_nonzero(~lost))
         for name, seen in self._seen.items():
@@ -105,10 +111,18 @@ class _Survey:
             if isinstance(texts, Texts):
                 codes = texts.codes[(texts.codes >= 0) & ~lost]
                 seen.update(texts.values[code] for code in np.unique(codes))
+        for name, calendar in self._days.items():
+            calendar.see(np.asarray(batch.columns[name])[~lost])
 
     def counts(self) -> RowCounts:
         """What became of the rows."""
         return RowCounts(self._read, self._used, self._dropped, self._filled)
+
+    def refuse_empty(self, label: str) -> None:
+        """DataError that names the first column without a value, of which nothing is learned."""
+        for name, n_known in self._known.items():
+            if self._used and not n_known and name != self._names[0]:
+                raise always_missing(label, name)
 
     def features(self, max_categories: int) -> tuple[PlannedFeature, ...]:
         """The columns of the design that each feature takes."""
@@ -116,6 +130,9 @@ class _Survey:
 
     def _feature(self, column: Column, max_categories: int) -> PlannedFeature:
         marked = column.name in self._filled
+        if column.kind == "date":
+            n_parts = len(self._days[column.name].parts)
+            return PlannedFeature(column.name, "date", 1 + n_parts + marked)
         if column.kind == "number":
             return PlannedFeature(column.name, "number", 1 + marked)
         n_seen = len(self._seen[column.name])

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.clustermodel import ClusterModel
-from lrisk_cli.encoding import Encoding
+from lrisk_cli.dates import write_parts
+from lrisk_cli.encoding import Encoding, Feature
 from lrisk_cli.model import Model
 from lrisk_cli.names import Task
 from lrisk_cli.wording import (
@@ -104,13 +105,16 @@ def join_reasons(reasons: Sequence[Reasons]) -> Reasons:
 def usual_row(X: Array, encoding: Encoding) -> Usual:
     """Medians and robust deviations of numbers, the most frequent category of each text.
 
+    Of dates the median, and its parts.
+
     Where most rows have the same number, its deviation is the common one. X: (n, columns), n > 0.
     """
     centre, spread = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     for feature, first, _ in spans(encoding):
-        if feature.kind == "number":
+        if feature.numeric:
             values = X[:, first]
             centre[first] = np.median(values)
+            _set_parts(centre, feature, first)
             typical = MAD_TO_DEVIATION * float(np.median(np.abs(values - centre[first])))
             spread[first] = typical or np.std(values)
         else:
@@ -128,12 +132,20 @@ def learned_row(usual: Usual, encoding: Encoding) -> Usual:
     """
     centre, spread = usual.centre.copy(), usual.spread.copy()
     for feature, first, stop in spans(encoding):
-        if feature.kind == "number" and (feature.mean, feature.scale) != (0.0, 1.0):
+        if feature.numeric and (feature.mean, feature.scale) != (0.0, 1.0):
             centre[first], spread[first] = 0.0, 1.0
+            _set_parts(centre, feature, first)
         elif feature.kind == "category" and feature.fill is not None:
             centre[first:stop] = 0.0
             centre[first + feature.categories.index(str(feature.fill))] = 1.0
     return Usual(centre, spread)
+
+
+def _set_parts(row: Array, feature: Feature, first: int) -> None:
+    """The parts of the date whose days stand in column `first` of an encoded row."""
+    if feature.parts:
+        days = feature.mean + feature.scale * row[first : first + 1]
+        write_parts(days, feature.parts, row[np.newaxis, first + 1 : first + feature.n_values])
 
 
 def split_losses(model: Model, usual: Usual, X: Array, targets: Targets) -> Parts:

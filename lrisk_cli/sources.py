@@ -25,6 +25,7 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".arrow", "
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 SECONDS_ASLEEP = 0.5
+TYPED = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
 MAGIC = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh", "bz2"))
 
 
@@ -223,6 +224,8 @@ def _source(label: str, path: str, start: bytes, open_raw: Callable[[], pa.Nativ
         kind = "parquet"
     elif start.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         kind = "arrow"
+    elif start.startswith(b"FEA1"):
+        raise DataError(f"{label}: Feather of version 1, which few still read; save as version 2")
     elif start.startswith(b"PK\x03\x04"):
         raise DataError(f"{label}: a zip archive or spreadsheet; save the table in it as CSV")
     elif path.lower().endswith((".parquet", ".pq", ".arrow", ".feather", ".ipc")):

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from lrisk_cli import columnar, csvfiles
 from lrisk_cli.arrays import arrow_texts
-from lrisk_cli.cells import Cells, Floats, Stray, Texts, infer_cells, to_numbers, to_texts
+from lrisk_cli.cells import Cells, Floats, Stray, Texts, to_numbers, to_texts
 from lrisk_cli.errors import DataError, UsageError, quote
 from lrisk_cli.inputs import PLAIN, Inputs, Spelling
+from lrisk_cli.looks import check_dates, check_same_columns, force_cells, look_at, see_cells
 from lrisk_cli.memory import Allowance, make_allowance
 from lrisk_cli.outputs import (
     check_apart,
@@ -35,16 +36,24 @@ PARQUET_NUMBERS = 1 << 19
 OPEN_COLUMN = 3 << 20  # bytes of pages
 DTYPES = ("number", "category", "string")
 
-Kind = Literal["number", "text", "nested"]
+Kind = Literal["number", "date", "text", "nested"]
 Values: TypeAlias = "Floats | Texts | pa.Array"
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column and what its cells become; nested ones (lists, bytes) cannot be used."""
+    """A column and what its cells become; nested ones (lists, bytes) cannot be used.
+
+    date: read as a number, days since 1970, that is to be taken apart.
+    """
 
     name: str
     kind: Kind
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its cells are read as numbers."""
+        return self.kind in ("number", "date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,24 +201,24 @@ def open_table(
     """Look at the files and fix what every column is. inputs: or just what the files are called.
 
     dtypes: "number", "category" or "string" for columns that must exist; `expected` holds the
-    same for columns that a model remembers, which may be absent. Text files are typed by a
-    sample of their first rows; every file must have the columns of the first.
+    same, or "date", for columns that a model remembers, which may be absent. Text files are typed
+    by a sample of their first rows; every file must have the columns of the first.
     """
     inputs = inputs if isinstance(inputs, Inputs) else Inputs(tuple(inputs))
     found = find_sources(inputs.names)
     label = found[0].label if len(found) == 1 else f"{found[0].label} and {len(found) - 1} more"
-    looks = [_look(source, inputs.delimiter) for source in found]
+    looks = [look_at(source, inputs.delimiter) for source in found]
     names = looks[0].names
     for name, dtype in (dtypes or {}).items():
         if dtype not in DTYPES:
             raise UsageError(f"--dtype {name}={dtype}: no such type; use {', '.join(DTYPES)}")
         if name not in names:
             raise _no_such_column(label, name, names)
-    for source, look in zip(found[1:], looks[1:], strict=True):
-        _check_same_columns(found[0].label, looks[0], source.label, look)
-    seen = _see_cells(found, looks, inputs.spelling)
+    check_same_columns(found, looks)
+    seen = see_cells(found, looks, inputs.spelling)
     forced = {**(expected or {}), **(dtypes or {})}
-    cells = {name: _force(seen[name], forced.get(name)) for name in names}
+    cells = {name: force_cells(seen[name], forced.get(name)) for name in names}
+    check_dates(label, looks[0], seen, forced)
     counts = [look.n_rows for look in looks if look.n_rows is not None]
     return Table(
         label,
@@ -233,62 +242,10 @@ def join_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """What a file says of itself before its rows are read: a text file has a layout, no schema."""
-
-    names: tuple[str, ...]
-    n_rows: int | None
-    layout: csvfiles.Layout | None
-    schema: pa.Schema | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Block:
     n_rows: int
     columns: dict[str, Values]
     strays: dict[str, Stray]
-
-
-def _look(source: Source, delimiter: str | None) -> _Look:
-    if source.format == "text":
-        layout = csvfiles.read_layout(source, delimiter)
-        schema, n_rows, stored = None, None, layout.names
-    else:
-        layout = None
-        schema, n_rows = columnar.read_schema(source)
-        stored = tuple(schema.names)
-    for name in source.partitions:
-        if name in stored:
-            raise DataError(
-                f"{source.label}: column '{name}' is also the name of a folder ({name}=...); "
-                "rename one of them"
-            )
-    return _Look((*stored, *source.partitions), n_rows, layout, schema)
-
-
-def _see_cells(
-    sources: Sequence[Source], looks: Sequence[_Look], spelling: Spelling
-) -> dict[str, Cells]:
-    """What the cells of each column are, by type or by a sample; files like the first decide."""
-    files = list(zip(sources, looks, strict=True))
-    if looks[0].schema is not None:
-        typed = [(source, look.schema) for source, look in files if look.schema is not None]
-        cells = columnar.see_cells(typed, spelling)
-    else:
-        texts = [(source, look.layout) for source, look in files if look.layout is not None]
-        cells = csvfiles.see_cells(texts, spelling)
-    for name in sources[0].partitions:
-        folders = arrow_texts([source.partitions.get(name, "") for source in sources])
-        cells[name] = infer_cells(folders, spelling) or Cells.TEXT
-    return cells
-
-
-def _force(seen: Cells, wanted: str | None) -> Cells:
-    if wanted is None or seen is Cells.NESTED:
-        return seen
-    if wanted == "number":
-        return seen if seen.numeric else Cells.NUMBER
-    return Cells.TEXT if seen.numeric else seen
 
 
 def _kind(cells: Cells) -> Kind:
@@ -326,24 +283,6 @@ def _slices(block: _Block, n_rows: int) -> Iterator[_Block]:
         rows = slice(start, min(start + n_rows, block.n_rows))
         part = {name: values[rows] for name, values in block.columns.items()}
         yield _Block(rows.stop - rows.start, part, block.strays if start == 0 else {})
-
-
-def _check_same_columns(first: str, expected: _Look, other: str, look: _Look) -> None:
-    for name in expected.names:
-        if name not in look.names:
-            raise DataError(f"{other}: no column '{name}', which {first} has; columns must agree")
-    for name in look.names:
-        if name not in expected.names:
-            raise DataError(f"{other}: column '{name}' is not in {first}; columns must agree")
-    if expected.schema is None or look.schema is None:
-        return
-    for name in look.schema.names:
-        kinds = [schema.field(name).type for schema in (expected.schema, look.schema)]
-        if not columnar.types_agree(*kinds):
-            raise DataError(
-                f"{other}, column '{name}': holds {kinds[1]} where {first} has {kinds[0]}; "
-                "columns must agree"
-            )
 
 
 def _no_such_column(label: str, name: str, names: Sequence[str]) -> DataError:

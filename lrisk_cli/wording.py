@@ -5,6 +5,7 @@ from math import exp, floor, isfinite, log10
 import numpy as np
 from numpy.typing import NDArray
 
+from lrisk_cli.dates import WAVES, spell_date
 from lrisk_cli.encoding import ABSENT, OTHER, Encoding, Feature
 
 Array = NDArray[np.float64]
@@ -39,7 +40,7 @@ class RowWords:
     def beside_centre(self, row: int, j: int, centre: Array) -> str:
         """ "area 120 where the centre has 95". centre: in units of the file, shares of texts."""
         feature, first, stop = self._spans[j]
-        if feature.kind == "number":
+        if feature.numeric:
             return (
                 f"{self.cell(row, j)} where the centre has {_spell_centre(feature, centre[first])}"
             )
@@ -77,6 +78,8 @@ class RowWords:
             return ABSENT
         if feature.kind == "number":
             return spell_cell(_raw(feature, float(x[first])))
+        if feature.kind == "date":
+            return _spell_day(feature, _raw(feature, float(x[first])))
         hot = x[first : first + feature.n_values]
         if not hot.any():
             return "(unknown)"
@@ -102,7 +105,14 @@ def _raw(feature: Feature, x: float) -> float:
 
 def _spell_centre(feature: Feature, value: float) -> str:
     """A mean of numbers, of which what is tiny beside their scale is rounding."""
+    if feature.kind == "date":
+        return _spell_day(feature, float(value))
     return spell(0.0 if abs(value) <= 1e-9 * feature.scale else float(value))
+
+
+def _spell_day(feature: Feature, day: float) -> str:
+    """A date, with its time if the fit saw times."""
+    return spell_date(day, with_time=any(part in WAVES for part in feature.parts))
 
 
 def spell(value: float, digits: int = 4) -> str:

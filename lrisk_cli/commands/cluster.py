@@ -17,6 +17,7 @@ from lrisk_cli.inputs import Inputs, make_inputs
 from lrisk_cli.names import (
     DEFAULT_CLUSTER_RISK,
     ClusterSolver,
+    Dates,
     Missing,
     Standardize,
     Unseen,
@@ -46,6 +47,7 @@ def cluster(
     missing: fit_options.MissingPolicy = Missing.ERROR,
     unseen: fit_options.UnseenPolicy = Unseen.ERROR,
     max_categories: fit_options.MaxCategories = 100,
+    dates: fit_options.DatesChoice = Dates.NUMBER,
     risk: cluster_options.Risk = DEFAULT_CLUSTER_RISK,
     standardize: cluster_options.StandardizeChoice = Standardize.FEATURES,
     solver: cluster_options.Solver = ClusterSolver.LLOYD,
@@ -88,6 +90,7 @@ def cluster(
             missing=missing,
             unseen=unseen,
             max_categories=max_categories,
+            dates=dates,
             standardize=standardize,
             intercept=False,
             aside=None if label is None else ("--label", label),
@@ -187,7 +190,7 @@ def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
 
 def require_numbers(raw: "RawDesign") -> None:
     """DataError where there is nothing that distances could be measured by."""
-    if not any(column.kind == "number" for column in raw.features):
+    if not any(column.numeric for column in raw.features):
         raise DataError(
             f"{raw.label}: no feature holds numbers, and distances need one at least; pass "
             "--dtype COLUMN=number, or choose other --features"

@@ -56,7 +56,7 @@ def check_shape(page: PageOptions | None, place: str, encoding: "Encoding") -> N
         return
     height, width = page.shape
     option = f"--image-shape {height}x{width}"
-    texts = [feature.name for feature in encoding.features if feature.kind != "number"]
+    texts = [feature.name for feature in encoding.features if not feature.numeric]
     if texts:
         raise UsageError(
             f"{option}: {place}, column '{texts[0]}' holds categories, which are no pixels; leave "

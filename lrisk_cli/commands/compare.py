@@ -11,6 +11,7 @@ from lrisk_cli.inputs import Inputs, make_inputs
 from lrisk_cli.names import (
     CORRUPTIONS,
     RIVALS,
+    Dates,
     KernelName,
     Missing,
     Standardize,
@@ -92,6 +93,7 @@ def compare(
     memory_limit: options.MemoryLimit = None,
     missing: fit_options.MissingPolicy = Missing.ERROR,
     max_categories: fit_options.MaxCategories = 100,
+    dates: fit_options.DatesChoice = Dates.NUMBER,
     task: fit_options.TaskChoice = Task.AUTO,
     risk: Risks = None,
     rival: Rivals = None,
@@ -142,6 +144,7 @@ def compare(
         missing=missing,
         unseen=Unseen.OTHER,
         max_categories=max_categories,
+        dates=dates,
         standardize=standardize,
     )
     mapped = fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map)
@@ -151,7 +154,7 @@ def compare(
     with ProgressDisplay("compare", quiet=quiet, bar=not no_progress) as report:
         table = open_table(inputs, dtypes=fit_options.parse_dtypes(dtype or ()))
         check_apart([html], [*table.paths, *([] if test is None else [test])])
-        raw = read_design(table, columns, report)
+        raw = read_design(table, columns, report, split=test is None)
         found, _ = find_task(raw, task)
         taking_part = _usual_rivals(found) if rivals is None else rivals
         contest = _contest(risk, taking_part, planted, contamination, l2, mapped, seed)

@@ -11,7 +11,7 @@ from lrisk_cli.commands import (
     quantile_options,
 )
 from lrisk_cli.inputs import make_inputs
-from lrisk_cli.names import KernelName, Missing, Scaling, Standardize, Task, Unseen
+from lrisk_cli.names import Dates, KernelName, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def detect_outliers(
     missing: quantile_options.MissingPolicy = None,
     unseen: quantile_options.UnseenPolicy = None,
     max_categories: fit_options.MaxCategories = MAX_CATEGORIES,
+    dates: fit_options.DatesChoice = Dates.NUMBER,
     task: fit_options.TaskChoice = Task.AUTO,
     l2: fit_options.L2 = None,
     no_intercept: fit_options.NoIntercept = False,
@@ -98,6 +99,7 @@ def detect_outliers(
         "--exclude": exclude is not None,
         "--dtype": bool(dtype),
         "--max-categories": max_categories != MAX_CATEGORIES,
+        "--dates": dates is not Dates.NUMBER,
         "--standardize": standardize is not Standardize.BOTH,
         "--seed": seed != 0,
         "--save-model": save_model is not None,
@@ -122,6 +124,7 @@ def detect_outliers(
         missing=missing or Missing.ERROR,
         unseen=unseen or Unseen.ERROR,
         max_categories=max_categories,
+        dates=dates,
         standardize=standardize,
         intercept=target is not None and not no_intercept,
         scaling=Scaling.MAD if standardize is not Standardize.NONE else Scaling.DEVIATION,

@@ -9,6 +9,7 @@ from lrisk_cli.commands import fit_options, options, solver_options
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
 from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import (
+    Dates,
     KernelName,
     LossName,
     Missing,
@@ -39,6 +40,7 @@ def fit(
     missing: fit_options.MissingPolicy = Missing.ERROR,
     unseen: fit_options.UnseenPolicy = Unseen.ERROR,
     max_categories: fit_options.MaxCategories = 100,
+    dates: fit_options.DatesChoice = Dates.NUMBER,
     task: fit_options.TaskChoice = Task.AUTO,
     risk: fit_options.Risks = None,
     loss: fit_options.Loss = LossName.AUTO,
@@ -139,6 +141,7 @@ def fit(
             missing=missing,
             unseen=unseen,
             max_categories=max_categories,
+            dates=dates,
             standardize=standardize,
             scaling=by,
             intercept=not no_intercept,

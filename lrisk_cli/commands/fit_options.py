@@ -10,6 +10,7 @@ from lrisk_cli.names import (
     DEFAULT_RISK,
     MOST_DEGREE,
     RISKS,
+    Dates,
     FeatureMapName,
     GammaRule,
     KernelName,
@@ -39,8 +40,8 @@ Dtypes = Annotated[
     list[str] | None,
     typer.Option(
         "--dtype",
-        metavar="COLUMN=KIND",
-        help="Read a column as number, category or string; repeatable.",
+        metavar="A,B=KIND",
+        help="Read columns as number, category or string; repeatable.",
     ),
 ]
 MissingPolicy = Annotated[
@@ -63,6 +64,14 @@ MaxCategories = Annotated[
         "--max-categories",
         min=1,
         help="Categories that get a column of their own; rarer ones share one.",
+    ),
+]
+DatesChoice = Annotated[
+    Dates,
+    typer.Option(
+        "--dates",
+        help="number: a date is its days since 1970; parts: also its month, weekday and time of "
+        "day, a column for each that varies.",
     ),
 ]
 TaskChoice = Annotated[
@@ -300,15 +309,15 @@ def _refuse_twice(option: str, names: Sequence[str]) -> None:
 
 
 def parse_dtypes(texts: Sequence[str]) -> dict[str, str]:
-    """COLUMN=KIND, several times."""
-    dtypes = {}
+    """COLUMN=KIND or A,B=KIND, several times."""
+    dtypes: dict[str, str] = {}
     for text in texts:
         name, separator, kind = text.rpartition("=")
         if not separator or kind not in ("number", "category", "string"):
             raise UsageError(
                 f"--dtype takes COLUMN=number, COLUMN=category or COLUMN=string; got {text!r}"
             )
-        dtypes[name] = kind
+        dtypes |= dict.fromkeys(parse_names(name), kind)
     return dtypes
 
 

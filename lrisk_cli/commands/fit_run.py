@@ -121,7 +121,8 @@ def run(job: Job, *, force: bool, quiet: bool, bar: bool) -> Done:
     with ProgressDisplay("fit", quiet=quiet, bar=bar) as report:
         table = open_table(job.data, dtypes=job.dtypes)
         job.check_apart(table.paths)
-        raw = read_design(table, job.columns, report)
+        split = job.holdout is not None or job.scheme is not None
+        raw = read_design(table, job.columns, report, split=split)
         clock.lap("read_s")
         job, choice = _choose(job, raw, keep_out, report)
         if choice is not None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from lrisk_cli.names import DEFAULT_RISK, Missing, Task, Unseen
+from lrisk_cli.names import DEFAULT_RISK, Dates, Missing, Task, Unseen
 
 HOLDOUT, REPEATS = 0.25, 5
 
@@ -69,6 +69,15 @@ UnseenPolicy = Annotated[
         "--unseen",
         help="Categories that a fit did not see: refuse the table, or treat them as other.",
         show_default="as in the fit, or error",
+    ),
+]
+DatesChoice = Annotated[
+    Dates | None,
+    typer.Option(
+        "--dates",
+        help="number: a date is its days since 1970; parts: also its month, weekday and time of "
+        "day.",
+        show_default="number",
     ),
 ]
 TaskChoice = Annotated[

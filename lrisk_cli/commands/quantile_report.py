@@ -33,6 +33,7 @@ def quantile_report(
     features: fit_options.Features = None,
     exclude: fit_options.Exclude = None,
     dtype: fit_options.Dtypes = None,
+    dates: quantile_options.DatesChoice = None,
     task: quantile_options.TaskChoice = None,
     l2: fit_options.L2 = None,
     delimiter: options.Delimiter = None,
@@ -77,6 +78,7 @@ def quantile_report(
     of_fits = {
         "--target": target, "--risk": risk, "--holdout": holdout, "--repeats": repeats,
         "--seed": seed, "--features": features, "--exclude": exclude, "--dtype": dtype,
+        "--dates": dates,
         "--task": task, "--l2": l2,
     }  # fmt: skip
     subject: Subject

@@ -15,7 +15,7 @@ from lrisk_cli.commands.comparing import (
 )
 from lrisk_cli.errors import UsageError
 from lrisk_cli.inputs import Inputs
-from lrisk_cli.names import DEFAULT_RISK, Missing, Task, Unseen
+from lrisk_cli.names import DEFAULT_RISK, Dates, Missing, Task, Unseen
 from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ def fits_subject(
         features=fit_options.parse_names(given["--features"]),
         exclude=fit_options.parse_names(given["--exclude"]),
         task=given["--task"] or Task.AUTO,
+        dates=given["--dates"] or Dates.NUMBER,
         missing=missing or Missing.ERROR,
         unseen=unseen or Unseen.ERROR,
     )

@@ -23,6 +23,7 @@ def print_plan(plan: Plan) -> None:
             (
                 "features",
                 f"{kinds.count('number')} of numbers, {kinds.count('category')} of categories"
+                f"{_dated(kinds.count('date'))}"
                 f"{wide if widest.n_columns > 1 else ''}",
             ),
             (
@@ -33,6 +34,10 @@ def print_plan(plan: Plan) -> None:
         ]
     )
     print("\nnothing was fitted and nothing written (--dry-run)")
+
+
+def _dated(n_dates: int) -> str:
+    return f", {n_dates} of dates in parts" if n_dates else ""
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
