@@ -111,6 +111,8 @@ WRITERS = {
     "reports/figures.py": "a picture in memory",
     "cli.py": "the null device",
     "sources.py": "a spool of standard input that has no name",
+    "smallfiles.py": "nothing: opened for reading only, whatever it is",
+    "streams.py": "the null device",
 }
 CALLS_THAT_WRITE = re.compile(
     r"os\.(open|replace|rename|renames|unlink|remove|mkdir|makedirs|rmdir|link|symlink|truncate)"

@@ -16,11 +16,10 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from lrisk_cli import csvfiles, tables
+from lrisk_cli import csvfiles, tables, threads
 from lrisk_cli.cli import run
 
-# Arguments under which every command must answer the same: one list of them for each way to run.
-THREADS: list[list[str]] = [[]]
+WITH_THREADS = ("fit", "detect-outliers", "quantile-report")
 N_ROWS = 230
 N_PARTS = 10
 
@@ -240,10 +239,19 @@ def differences(found: Answer, expected: Answer) -> list[str]:
 def test_bytes_do_not_depend_on_the_form_of_the_rows(ask, name):
     expected = ask(COMMANDS[name])
     assert any(expected.values())
-    for threads in THREADS:
-        for form in FORMS:
-            found = ask([*COMMANDS[name], *threads], form)
-            assert differences(found, expected) == [], f"{form} {threads}"
+    for form in FORMS:
+        assert differences(ask(COMMANDS[name], form), expected) == [], form
+
+
+@pytest.mark.parametrize("name", [n for n, c in COMMANDS.items() if c[0] in WITH_THREADS])
+def test_bytes_do_not_depend_on_the_number_of_threads(ask, monkeypatch, name):
+    """In shares as small as a few rows, so that there are several of them."""
+    monkeypatch.setattr(threads, "SHARE_NUMBERS", 200)
+    monkeypatch.setattr(threads, "SHARE_STEP", 16)
+    expected = ask([*COMMANDS[name], "--threads", "1"])
+    for n_threads in ("2", "3"):
+        found = ask([*COMMANDS[name], "--threads", n_threads])
+        assert differences(found, expected) == [], n_threads
 
 
 @pytest.mark.parametrize("name", COMMANDS)
