@@ -1,6 +1,7 @@
 """Dates become days or parts of the calendar, the same in every file, command and batch."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from math import cos, pi, sin
 from pathlib import Path
@@ -14,7 +15,7 @@ from houses import document, lrisk, refusal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lrisk_cli import csvfiles
+from lrisk_cli import csvfiles, modeltext
 from lrisk_cli.dates import MONTHS, PARTS, WEEKDAYS, Calendar, spell_date, write_parts
 from lrisk_cli.design import Design, DesignOptions, build_design
 from lrisk_cli.model import load_model
@@ -221,7 +222,20 @@ def test_reasons_speak_of_dates(shop):
     done = lrisk(shop, "detect-outliers", "shop.csv", "--clusters", "2", "--dates", "parts",
                  "--contamination", "0.02", "--features", "day,x", "--json", "--quiet")  # fmt: skip
     reasons = " ".join(row["reason"] for row in document(done)["outliers"])
-    assert "where the centre has" in reasons
+    date = r"[MTWFS][a-z]{2} 202[12]-[0-9]{2}-[0-9]{2}"
+    assert re.search(rf"day {date} where the centre has {date}", reasons)
+
+
+def test_centres_of_parts_are_shares(shop):
+    done = lrisk(shop, "cluster", "shop.csv", "--clusters", "1", "--risk", "mean", "--dates",
+                 "parts", "-o", "c.json", "--quiet", "--force")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    model = json.loads((shop / "c.json").read_text())
+    centre = dict(zip(model["columns"], model["clusters"][0]["centre"], strict=True))
+    assert centre["day.month=Mar"] == pytest.approx(31 / DAYS)
+    assert sum(share for name, share in centre.items() if "weekday" in name) == pytest.approx(1.0)
+    first = days_since(datetime(2021, 3, 1, tzinfo=UTC))
+    assert centre["day.days"] == pytest.approx(first + (DAYS - 1) / 2)
 
 
 COMMANDS = {
@@ -285,3 +299,21 @@ def test_model_files_say_what_the_parts_are_and_may_lack_them(shop):
         assert feature.pop("parts") == []
     (shop / "old.json").write_text(json.dumps(old))
     assert load_model(shop / "old.json").encoding == load_model(shop / "n.json").encoding
+
+
+def test_a_long_model_file_may_have_parts_and_indicators(shop, monkeypatch):
+    table = pq.read_table(shop / "shop.parquet")
+    for name in ("day", "x"):
+        cells = table[name].to_pylist()
+        column = pa.array([None if k % 50 == 0 else cell for k, cell in enumerate(cells)])
+        table = table.set_column(table.column_names.index(name), name, column)
+    pq.write_table(table, shop / "holes.parquet")
+    done = lrisk(shop, "fit", "holes.parquet", *FIT, "--missing", "impute", "--kernel", "rbf",
+                 "--rank", "40", "-o", "rbf.json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    # As if the file were too long to be taken apart before its shape is known.
+    text = (shop / "rbf.json").read_bytes()
+    monkeypatch.setattr(modeltext, "_SMALL_VALUES", text.count(b",") - 1)
+    assert [feature.indicator for feature in load_model(shop / "rbf.json").encoding.features] == [
+        True, True,
+    ]  # fmt: skip
