@@ -291,13 +291,10 @@ def _is_cut_short(block: bytes, delimiter: str) -> bool:
 
 def _first_record(start: bytes, skipped: int, newline: bytes) -> int:
     """Offset just after the header, which may hold newlines in quotes; 0 where it does not end."""
-    n_quotes = 0
-    while (end := start.find(newline, skipped)) >= 0:
-        n_quotes += start.count(b'"', skipped, end)
-        skipped = end + 1
-        if n_quotes % 2 == 0:
-            return skipped
-    return 0
+    plain = rb'[^"' + newline + rb"]*+"
+    record = re.compile(plain + rb'(?:"[^"]*+"' + plain + rb")*+" + newline)
+    found = record.match(start, skipped)
+    return found.end() if found else 0
 
 
 def _decode_header(header: bytes, label: str) -> str:
