@@ -197,7 +197,12 @@ def parse_block(
         )
     except pa.ArrowInvalid as error:
         raise _block_error(str(error)) from error
-    return table.combine_chunks().to_batches()[0] if len(table) else table.schema.empty_table()
+    # Blank lines are no records.
+    return table.combine_chunks().to_batches()[0] if len(table) else _no_records(table.schema)
+
+
+def _no_records(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
 
 
 def _block_error(message: str) -> BlockError:
