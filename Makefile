@@ -48,7 +48,7 @@ demo: $(BUILT)
 	printf '\ntail.json was fitted to the worst tenth of the losses, mean.json to their average:\n'; \
 	printf 'compare superquantile:0.9 and mean, on the training rows and on those held out.\n'
 
-# Every process of the run measures which lines and branches it reaches: about a fifth more time.
+# Every process of the run measures which lines and branches it reaches: up to half as much time more.
 test: $(BUILT)
 	@rm -rf build/coverage && mkdir -p build/coverage
 	$(BIN)/coverage run -m pytest -n $(WORKERS)

@@ -201,7 +201,12 @@ def parse_block(
         )
     except pa.ArrowInvalid as error:
         raise _block_error(str(error)) from error
-    return table.combine_chunks().to_batches()[0] if len(table) else table.schema.empty_table()
+    # Blank lines are no records.
+    return table.combine_chunks().to_batches()[0] if len(table) else _no_records(table.schema)
+
+
+def _no_records(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
 
 
 def _block_error(message: str) -> BlockError:
@@ -295,13 +300,10 @@ def _is_cut_short(block: bytes, delimiter: str) -> bool:
 
 def _first_record(start: bytes, skipped: int, newline: bytes) -> int:
     """Offset just after the header, which may hold newlines in quotes; 0 where it does not end."""
-    n_quotes = 0
-    while (end := start.find(newline, skipped)) >= 0:
-        n_quotes += start.count(b'"', skipped, end)
-        skipped = end + 1
-        if n_quotes % 2 == 0:
-            return skipped
-    return 0
+    plain = rb'[^"' + newline + rb"]*+"
+    record = re.compile(plain + rb'(?:"[^"]*+"' + plain + rb")*+" + newline)
+    found = record.match(start, skipped)
+    return found.end() if found else 0
 
 
 def _decode_header(header: bytes, label: str) -> str:

@@ -110,12 +110,10 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """What was found, in words."""
+        """What was found, in words, where the condition holds."""
         if self.value is None:
             return f"{self.gate.metric} is not defined, so {self.gate} cannot be judged"
-        if self.holds:
-            return self.gate.finding(self.value)
-        return f"{self.gate.metric} is {self.value:.6g}, and {self.gate} does not hold"
+        return self.gate.finding(self.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,7 +276,8 @@ def _convert(
 
 
 def _slices(block: _Block, n_rows: int) -> Iterator[_Block]:
-    if block.n_rows <= n_rows:
+    """The block in parts of at most n_rows; none of a block without rows."""
+    if 0 < block.n_rows <= n_rows:
         yield block
         return
     for start in range(0, block.n_rows, n_rows):

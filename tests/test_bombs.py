@@ -107,10 +107,11 @@ def test_a_field_without_end_is_refused_soon(tmp_path, monkeypatch, start, piece
     monkeypatch.setattr(csvfiles, "LONGEST_RECORD", 4 << 20)
     with gzip.open(tmp_path / "long.csv.gz", "wb", compresslevel=1) as file:
         file.write(start + piece * ((12 << 20) // len(piece)))
-    began = time.perf_counter()
+    # Of the processor: others may be busy.
+    began = time.process_time()
     with pytest.raises(DataError, match=r"a record is longer than 4 MB"):
         list(open_table([str(tmp_path / "long.csv.gz")]).batches(["y"]))
-    assert time.perf_counter() - began < 8.0
+    assert (took := time.process_time() - began) < 8.0, took
 
 
 def test_long_cells_of_parquet_are_refused_or_read_a_few_at_a_time(tmp_path):

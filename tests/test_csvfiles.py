@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lrisk_cli import csvfiles
@@ -90,3 +91,18 @@ def test_reading_may_stop_early_and_begin_again(tmp_path, monkeypatch):
     again = [number for batch in table.batches(["n"]) for number in batch.columns["n"]]
     assert first.columns["n"][0] == 0.0
     assert again == list(range(1000))
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("size", [5, 8, 23, 1 << 20])
+def test_blocks_of_blank_lines_hold_no_rows(tmp_path, monkeypatch, newline, size):
+    blank = 40 * newline
+    lines = ["a,b", "1,x", blank, '2,"y', f'{newline}"', blank]
+    (tmp_path / "t.csv").write_bytes(newline.join(lines).encode())
+    monkeypatch.setattr(csvfiles, "BLOCK_BYTES", size)
+    batches = list(open_table([str(tmp_path / "t.csv")]).batches(["a", "b"]))
+    assert min(batch.n_rows for batch in batches) > 0
+    assert np.concatenate([batch.columns["a"] for batch in batches]).tolist() == [1.0, 2.0]
+    texts = [batch.columns["b"] for batch in batches]
+    read = [each.values[code] for each in texts for code in each.codes.tolist()]
+    assert [text.split() for text in read] == [["x"], ["y"]]

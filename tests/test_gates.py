@@ -47,6 +47,13 @@ def test_verdicts_keep_the_order_of_the_gates():
     assert [verdict.failed for verdict in verdicts] == [True, True, False]
 
 
+def test_a_figure_that_does_not_exist_fails_and_is_called_undefined():
+    (verdict,) = judge([parse_gate("r2<0.5")], {"r2": None})
+    assert verdict.failed
+    assert verdict.sentence.startswith("r2 is not defined, so ")
+    assert verdict.sentence.endswith("r2<0.5 cannot be judged")
+
+
 def test_the_metric_is_spelled_by_the_caller():
     assert parse_gate("CVAR:0.90>1", str.lower).metric == "cvar:0.90"
 
