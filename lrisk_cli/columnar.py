@@ -1,5 +1,6 @@
 """Read Parquet and Arrow files: their columns and types at once, their rows a little at a time."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -31,9 +32,9 @@ def read_schema(source: Source) -> tuple[pa.Schema, int | None]:
             schema = _open_arrow(source).schema
     except (OSError, pa.ArrowException) as error:
         raise unreadable(source.label, error) from error
-    for position, name in enumerate(schema.names):
-        if name in schema.names[:position]:
-            raise DataError(f"{source.label}: column '{name}' appears twice; rename one of them")
+    repeated = [name for name, count in Counter(schema.names).items() if count > 1]
+    if repeated:
+        raise DataError(f"{source.label}: column '{repeated[0]}' appears twice; rename one of them")
     return schema, n_rows
 
 
@@ -91,12 +92,12 @@ def _affordable_rows(metadata: Any, names: Sequence[str], label: str) -> int:
 
     A column whose cells are too long each is a DataError.
     """
-    widest = 1.0
+    widest, wanted = 1.0, set(names)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         width = 0.0
         for column in map(group.column, range(group.num_columns)):
             name = column.path_in_schema.partition(".")[0]
-            if name in names and group.num_rows:
+            if name in wanted and group.num_rows:
                 cell = column.total_uncompressed_size / group.num_rows
                 if cell > LONGEST_CELL:
                     raise DataError(

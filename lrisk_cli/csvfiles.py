@@ -167,7 +167,10 @@ def parse_block(
         )
     except pa.ArrowInvalid as error:
         raise _block_error(str(error)) from error
-    return table.combine_chunks().to_batches()[0] if len(table) else table.schema.empty_table()
+    if len(table):
+        return table.combine_chunks().to_batches()[0]
+    # A block of nothing but line ends.
+    return pa.record_batch([pa.array([], kind) for kind in table.schema.types], table.schema)
 
 
 def _block_error(message: str) -> BlockError:

@@ -33,6 +33,7 @@ BATCH_ROWS = 16_384
 BATCH_CELLS = 1 << 21
 PARQUET_NUMBERS = 1 << 19
 OPEN_COLUMN = 3 << 20  # bytes of pages
+MOST_COLUMNS = 100_000
 DTYPES = ("number", "category", "string")
 
 Kind = Literal["number", "text", "nested"]
@@ -79,9 +80,8 @@ class Table:
 
     def column(self, name: str) -> Column:
         """The column of that name. DataError, with the nearest names, when there is none."""
-        for column in self.columns:
-            if column.name == name:
-                return column
+        if name in self.cells:
+            return Column(name, _kind(self.cells[name]))
         raise _no_such_column(self.label, name, [column.name for column in self.columns])
 
     @property
@@ -257,6 +257,11 @@ def _look(source: Source, delimiter: str | None) -> _Look:
         layout = None
         schema, n_rows = columnar.read_schema(source)
         stored = tuple(schema.names)
+    if len(stored) > MOST_COLUMNS:
+        raise DataError(
+            f"{source.label}: has {len(stored)} columns, more than the {MOST_COLUMNS} that lrisk "
+            "takes; is the delimiter right, and does each row stand on a line?"
+        )
     for name in source.partitions:
         if name in stored:
             raise DataError(
@@ -325,11 +330,12 @@ def _slices(block: _Block, n_rows: int) -> Iterator[_Block]:
 
 
 def _check_same_columns(first: str, expected: _Look, other: str, look: _Look) -> None:
+    known, here = set(expected.names), set(look.names)
     for name in expected.names:
-        if name not in look.names:
+        if name not in here:
             raise DataError(f"{other}: no column '{name}', which {first} has; columns must agree")
     for name in look.names:
-        if name not in expected.names:
+        if name not in known:
             raise DataError(f"{other}: column '{name}' is not in {first}; columns must agree")
     if expected.schema is None or look.schema is None:
         return
