@@ -199,6 +199,8 @@ def open_table(
     found = find_sources(inputs.names)
     label = found[0].label if len(found) == 1 else f"{found[0].label} and {len(found) - 1} more"
     looks = [_look(source, inputs.delimiter) for source in found]
+    for source, look in zip(found, looks, strict=True):
+        inputs.allowance.check_batch(source.label, look.at_once)
     names = looks[0].names
     for name, dtype in (dtypes or {}).items():
         if dtype not in DTYPES:
@@ -234,12 +236,16 @@ def join_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a file says of itself before its rows are read: a text file has a layout, no schema."""
+    """What a file says of itself before its rows are read: a text file has a layout, no schema.
+
+    at_once: bytes that its largest batch takes, which is read as a whole; 0 where there is none.
+    """
 
     names: tuple[str, ...]
     n_rows: int | None
     layout: csvfiles.Layout | None
     schema: pa.Schema | None
+    at_once: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +258,10 @@ class _Block:
 def _look(source: Source, delimiter: str | None) -> _Look:
     if source.format == "text":
         layout = csvfiles.read_layout(source, delimiter)
-        schema, n_rows, stored = None, None, layout.names
+        schema, n_rows, at_once, stored = None, None, 0, layout.names
     else:
         layout = None
-        schema, n_rows = columnar.read_schema(source)
+        schema, n_rows, at_once = columnar.read_schema(source)
         stored = tuple(schema.names)
     if len(stored) > MOST_COLUMNS:
         raise DataError(
@@ -268,7 +274,7 @@ def _look(source: Source, delimiter: str | None) -> _Look:
                 f"{source.label}: column '{name}' is also the name of a folder ({name}=...); "
                 "rename one of them"
             )
-    return _Look((*stored, *source.partitions), n_rows, layout, schema)
+    return _Look((*stored, *source.partitions), n_rows, layout, schema, at_once)
 
 
 def _see_cells(sources: Sequence[Source], first: _Look, spelling: Spelling) -> dict[str, Cells]:

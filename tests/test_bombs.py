@@ -149,3 +149,25 @@ def test_megabytes_of_line_ends_are_no_rows(tmp_path):
     design, _ = build_design(open_table([str(tmp_path / "holes.csv")]), DesignOptions("y"))
     assert design.rows.tolist() == [0, 1, 2, 3]
     assert design.targets.tolist() == [2.0, 3.0, 5.0, 1.0]
+
+
+def zigzag(number: int) -> bytes:
+    """An integer as the footer of a Parquet file spells it."""
+    number, spelled = 2 * number, b""
+    while number > 127:
+        number, spelled = number >> 7, spelled + bytes([number & 127 | 128])
+    return spelled + bytes([number])
+
+
+def test_rows_that_a_footer_promises_and_the_file_lacks_are_missed(tmp_path):
+    n_rows, promised = 123_457, 1_999_999
+    values = np.arange(n_rows) % 7.0
+    pq.write_table(pa.table({"x": values, "y": values}), tmp_path / "t.parquet")
+    data = (tmp_path / "t.parquet").read_bytes()
+    head, footer = data[:-8], data[-8:]
+    start = len(head) - int.from_bytes(footer[:4], "little")
+    forged = head[start:].replace(zigzag(n_rows), zigzag(promised))
+    length = len(forged).to_bytes(4, "little")
+    (tmp_path / "t.parquet").write_bytes(head[:start] + forged + length + b"PAR1")
+    run = lrisk(tmp_path, "fit", "t.parquet", "--target", "y", "--quiet")
+    assert f"says that it holds {promised} rows, and {n_rows} can be read" in refusal(run, 3)
