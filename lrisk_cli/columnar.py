@@ -1,5 +1,6 @@
 """Read Parquet and Arrow files: their columns and types at once, their rows a little at a time."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow.compute as pc
 from lrisk_cli.cells import Cells, cells_of_type, infer_cells
 from lrisk_cli.errors import DataError
 from lrisk_cli.inputs import PLAIN, Spelling
+from lrisk_cli.messages import measure_messages
 from lrisk_cli.sources import Source, unreadable
 
 SAMPLE_ROWS = 16_384
@@ -18,9 +20,9 @@ BATCH_BYTES = 64 << 20
 LONGEST_CELL = 1 << 20  # on average: a page may hold a thousand of them
 
 
-def read_schema(source: Source) -> tuple[pa.Schema, int | None]:
-    """The schema, and the number of rows where the file tells it."""
-    n_rows = None
+def read_schema(source: Source) -> tuple[pa.Schema, int | None, int]:
+    """The schema, the number of rows where the file tells it, and the bytes to be read at once."""
+    n_rows, at_once = None, 0
     try:
         if source.format == "parquet":
             import pyarrow.parquet as pq  # takes a while to load
@@ -29,12 +31,15 @@ def read_schema(source: Source) -> tuple[pa.Schema, int | None]:
                 schema, n_rows = file.schema_arrow, file.metadata.num_rows
         else:
             schema = _open_arrow(source).schema
+            sizes = measure_messages(source.open()) if source.compression is None else None
+            if sizes is not None:
+                n_rows, at_once = sizes.n_rows, sizes.largest
     except (OSError, pa.ArrowException) as error:
         raise unreadable(source.label, error) from error
-    for position, name in enumerate(schema.names):
-        if name in schema.names[:position]:
-            raise DataError(f"{source.label}: column '{name}' appears twice; rename one of them")
-    return schema, n_rows
+    repeated = [name for name, count in Counter(schema.names).items() if count > 1]
+    if repeated:
+        raise DataError(f"{source.label}: column '{repeated[0]}' appears twice; rename one of them")
+    return schema, n_rows, at_once
 
 
 def see_cells(
@@ -97,7 +102,15 @@ def read_records(
             ) as file:
                 n_rows = min(n_rows, _affordable_rows(file.metadata, names, source.label))
                 batches = file.iter_batches(n_rows, columns=list(names), use_threads=False)
-                yield from map(_without_views, batches)
+                n_read = 0
+                for batch in batches:
+                    n_read += batch.num_rows
+                    yield _without_views(batch)
+                if n_read != file.metadata.num_rows:
+                    raise DataError(
+                        f"{source.label}: says that it holds {file.metadata.num_rows} rows, and "
+                        f"{n_read} can be read; the file is damaged, so write it again"
+                    )
             return
         for batch in _arrow_batches(_open_arrow(source)):
             for start in range(0, batch.num_rows, n_rows):
@@ -111,12 +124,12 @@ def _affordable_rows(metadata: Any, names: Sequence[str], label: str) -> int:
 
     A column whose cells are too long each is a DataError.
     """
-    widest = 1.0
+    widest, wanted = 1.0, set(names)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         width = 0.0
         for column in map(group.column, range(group.num_columns)):
             name = column.path_in_schema.partition(".")[0]
-            if name in names and group.num_rows:
+            if name in wanted and group.num_rows:
                 cell = column.total_uncompressed_size / group.num_rows
                 if cell > LONGEST_CELL:
                     raise DataError(

@@ -130,6 +130,15 @@ def build_features(
         return _nystroem(kernel, landmarks, X, trace, rank if leave else None)
 
 
+def count_values(options: FeatureOptions, n_rows: int) -> int | None:
+    """How many values the map makes of each of n rows; None where only landmarks picked tell."""
+    if options.feature_map is FeatureMapName.FOURIER:
+        return FOURIER_FEATURES if options.rank is None else int(options.rank)
+    if options.rank == "auto" or (options.rank is None and options.feature_map is not None):
+        return None
+    return _rank(options, n_rows) or n_rows
+
+
 def _rank(options: FeatureOptions, n_rows: int) -> int | None:
     """How many landmarks there may be; None for all rows."""
     rank = options.rank

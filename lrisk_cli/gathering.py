@@ -91,7 +91,7 @@ def gather(
             group, strays_are_missing=missing is not Missing.ERROR, as_is=as_is
         ):
             gatherer.add(batch, group)
-            gatherer.ids += [batch.columns[name] for name in as_is]
+            gatherer.take_ids([batch.columns[name] for name in as_is])
             n_read += batch.n_rows
             table.allowance.check(table.label, n_read, n_numbers, gatherer.text_bytes)
             done = n_read if table.n_rows is None else (number - 1) * table.n_rows + n_read
@@ -142,6 +142,11 @@ def count_missing(numbers: Floats) -> npt.NDArray[np.int64]:
     for start in range(0, len(numbers), step):
         counts += np.count_nonzero(np.isnan(numbers[start : start + step]), axis=0)
     return counts
+
+
+def as_read_bytes(column: Any) -> int:
+    """What a column takes that is kept as the file has it: twice while its parts are joined."""
+    return 2 * int(column.nbytes)
 
 
 class Coded:
@@ -201,7 +206,8 @@ class _Gatherer:
     def __init__(
         self, features: Sequence[Column], target: Column | None, missing: Missing, n_rows: int
     ) -> None:
-        self.ids: list[Any] = []
+        self._ids: list[Any] = []
+        self._id_bytes = 0
         self._target = None if target is None else target.name
         self._names = tuple(column.name for column in (target, *features) if column is not None)
         self._missing = missing
@@ -219,8 +225,14 @@ class _Gatherer:
 
     @property
     def text_bytes(self) -> int:
-        """About what the texts take."""
-        return sum(texts.n_bytes for texts in (*self._texts.values(), self._target_texts))
+        """About what the texts take, and what names the rows."""
+        texts = (*self._texts.values(), self._target_texts)
+        return self._id_bytes + sum(each.n_bytes for each in texts)
+
+    def take_ids(self, columns: Sequence[Any]) -> None:
+        """Keep what names the next rows."""
+        self._ids += columns
+        self._id_bytes += sum(map(as_read_bytes, columns))
 
     def add(self, batch: Batch, names: Sequence[str]) -> None:
         """Take in the next rows of the columns `names`."""
@@ -254,7 +266,7 @@ class _Gatherer:
             [coded.finish() for coded in self._texts.values()],
             self._finish_target(n_read),
             np.arange(n_read),
-            join_arrays(self.ids) if self.ids else None,
+            join_arrays(self._ids) if self._ids else None,
         )
         counts = np.bincount(self._blame, minlength=len(self._names) + 1)[:0:-1]
         dropped = {

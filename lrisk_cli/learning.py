@@ -126,7 +126,7 @@ def learn_features(
     fills = _learn_medians(label, numeric, raw.numbers) if impute else None
     holes = count_missing(raw.numbers) if impute and marked else np.zeros(len(numeric))
     means, scales = learn_scales(raw.numbers, fills, scaling)
-    texts = iter(raw.texts)
+    texts, numbers = iter(raw.texts), iter(range(len(numeric)))
     features: list[Feature] = []
     notes: list[str] = []
     constant: list[str] = []
@@ -138,7 +138,7 @@ def learn_features(
             features.append(replace(feature, indicator=absent))
             notes += note
             continue
-        at = len(features) - sum(feature.kind == "category" for feature in features)
+        at = next(numbers)
         mean, scale = float(means[at]), float(scales[at])
         fill = None if fills is None else float(fills[at])
         _refuse_overflow(f"{label}, column '{column.name}'", mean, scale)

@@ -12,35 +12,45 @@ from lrisk_cli.errors import DataError
 from lrisk_cli.inputs import Spelling
 from lrisk_cli.sources import Source
 
+MOST_COLUMNS = 100_000
 _NUMBERS = {Cells.BOOLEAN: Cells.TRUTH}
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a file says of itself before its rows are read: a text file has a layout, no schema."""
+    """What a file says of itself before its rows are read: a text file has a layout, no schema.
+
+    at_once: bytes that its largest batch takes, which is read as a whole; 0 where there is none.
+    """
 
     names: tuple[str, ...]
     n_rows: int | None
     layout: csvfiles.Layout | None
     schema: pa.Schema | None
+    at_once: int
 
 
 def look_at(source: Source, delimiter: str | None) -> Look:
     """The columns of a file, those that its folders name included."""
     if source.format == "text":
         layout = csvfiles.read_layout(source, delimiter)
-        schema, n_rows, stored = None, None, layout.names
+        schema, n_rows, at_once, stored = None, None, 0, layout.names
     else:
         layout = None
-        schema, n_rows = columnar.read_schema(source)
+        schema, n_rows, at_once = columnar.read_schema(source)
         stored = tuple(schema.names)
+    if len(stored) > MOST_COLUMNS:
+        raise DataError(
+            f"{source.label}: has {len(stored)} columns, more than the {MOST_COLUMNS} that lrisk "
+            "takes; is the delimiter right, and does each row stand on a line?"
+        )
     for name in source.partitions:
         if name in stored:
             raise DataError(
                 f"{source.label}: column '{name}' is also the name of a folder ({name}=...); "
                 "rename one of them"
             )
-    return Look((*stored, *source.partitions), n_rows, layout, schema)
+    return Look((*stored, *source.partitions), n_rows, layout, schema, at_once)
 
 
 def check_same_columns(sources: Sequence[Source], looks: Sequence[Look]) -> None:
@@ -90,11 +100,12 @@ def check_dates(
 
 
 def _check_same(first: str, expected: Look, other: str, look: Look) -> None:
+    known, here = set(expected.names), set(look.names)
     for name in expected.names:
-        if name not in look.names:
+        if name not in here:
             raise DataError(f"{other}: no column '{name}', which {first} has; columns must agree")
     for name in look.names:
-        if name not in expected.names:
+        if name not in known:
             raise DataError(f"{other}: column '{name}' is not in {first}; columns must agree")
     if expected.schema is None or look.schema is None:
         return

@@ -32,13 +32,23 @@ class Allowance:
         if needed <= self.n_bytes:
             return
         texts = " and its texts" if n_texts else ""
-        limit = f"--memory-limit {spell_size(self.n_bytes)}"
-        most = limit if self.named else f"the {spell_size(self.n_bytes)} of this machine"
         raise DataError(
             f"{label}: a design of {n_rows} rows x {n_columns} columns{texts} takes at least "
-            f"{spell_size(needed)}, more than {most}; --exclude columns, lower --max-categories, "
+            f"{spell_size(needed)}, more than {self}; --exclude columns, lower --max-categories, "
             "or read fewer rows"
         )
+
+    def check_batch(self, label: str, n_bytes: int) -> None:
+        """DataError if a batch of a file, which can only be read as a whole, is too much."""
+        if n_bytes > self.n_bytes:
+            raise DataError(
+                f"{label}: a batch of its rows takes {spell_size(n_bytes)}, more than {self}; "
+                "write the file in smaller batches, or as Parquet"
+            )
+
+    def __str__(self) -> str:
+        size = spell_size(self.n_bytes)
+        return f"--memory-limit {size}" if self.named else f"the {size} of this machine"
 
 
 def make_allowance(text: str | None) -> Allowance:

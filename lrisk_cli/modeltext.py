@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 # Longer files are not read. Four thousand landmarks of eight hundred columns fit.
 MOST_BYTES = 100_000_000
-# Up to this much may unfold to anything.
+# Up to this much is not looked at, and up to that much may be something else than bulk.
+_TINY_BYTES = 1_000_000
 _SMALL_BYTES, _SMALL_VALUES = 32_000_000, 2_000_000
 # All strings of a feature map: its keys, and the name of the kernel.
 _MOST_STRINGS, _LONGEST_STRING = 12, 40
@@ -31,6 +32,12 @@ class _Feature(Struct):
     other: bool = False
     indicator: bool = False
     parts: list[Raw] = []
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns it is encoded to."""
+        n_columns = max(1, len(self.categories) + self.other)
+        return n_columns + len(self.parts) + self.indicator
 
 
 class _Encoding(Struct):
@@ -52,7 +59,7 @@ def check_bulk(text: bytes) -> None:
 
     Every landmark, frequency and centre has a number for each column, and opens a bracket.
     """
-    if len(text) <= _SMALL_BYTES and text.count(b",") <= _SMALL_VALUES:
+    if len(text) <= _TINY_BYTES:
         return
     outline = msgspec.json.decode(text, type=_Outline)
     mapped, weights, clusters = (
@@ -80,9 +87,12 @@ def check_bulk(text: bytes) -> None:
 
 def check_keys(text: bytes) -> None:
     """ValueError where an object has a key twice. text: JSON that was decoded already."""
-    # What is left of the arrays of numbers is their brackets.
-    outline = _STRING_OR_NUMBERS.sub(lambda hit: hit[0] if hit[0][:1] == b'"' else b"[]", text)
-    json.loads(outline, object_pairs_hook=_unique)
+    outline = msgspec.json.decode(text, type=_Outline)
+    bulk = (outline.feature_map, outline.coefficients, outline.clusters)
+    if sum(memoryview(part).nbytes for part in bulk) > _TINY_BYTES:
+        # What is left of the arrays of numbers is their brackets.
+        text = _STRING_OR_NUMBERS.sub(lambda hit: hit[0] if hit[0][:1] == b'"' else b"[]", text)
+    json.loads(text, object_pairs_hook=_unique)
 
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> None:
@@ -97,10 +107,7 @@ def _shape(outline: _Outline) -> tuple[int, int]:
     """Encoded columns, and numbers for each coefficient."""
     features = msgspec.json.decode(outline.encoding, type=_Encoding).features
     n_classes = len(msgspec.json.decode(outline.classes, type=list[Raw]))
-    n_columns = sum(
-        max(1, len(each.categories) + each.other) + len(each.parts) + each.indicator
-        for each in features
-    )
+    n_columns = sum(each.n_columns for each in features)
     return n_columns, n_classes if n_classes > 2 else 1
 
 

@@ -88,9 +88,8 @@ class Table:
 
     def column(self, name: str) -> Column:
         """The column of that name. DataError, with the nearest names, when there is none."""
-        for column in self.columns:
-            if column.name == name:
-                return column
+        if name in self.cells:
+            return Column(name, _kind(self.cells[name]))
         raise _no_such_column(self.label, name, [column.name for column in self.columns])
 
     @property
@@ -208,6 +207,8 @@ def open_table(
     found = find_sources(inputs.names)
     label = found[0].label if len(found) == 1 else f"{found[0].label} and {len(found) - 1} more"
     looks = [look_at(source, inputs.delimiter) for source in found]
+    for source, look in zip(found, looks, strict=True):
+        inputs.allowance.check_batch(source.label, look.at_once)
     names = looks[0].names
     for name, dtype in (dtypes or {}).items():
         if dtype not in DTYPES:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from houses import lrisk, refusal
 
-from lrisk_cli import csvfiles
+from lrisk_cli import csvfiles, tables
 from lrisk_cli.design import DesignOptions, build_design
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.inputs import Inputs
@@ -125,3 +125,50 @@ def test_long_cells_of_parquet_are_refused_or_read_a_few_at_a_time(tmp_path):
     batches = list(open_table([str(tmp_path / "long.parquet")]).batches(["t"]))
     assert sum(batch.n_rows for batch in batches) == 200
     assert max(batch.n_rows for batch in batches) <= 140
+
+
+def test_names_of_rows_count_as_memory(tmp_path):
+    rows = np.arange(20_000)
+    table = pa.table({"id": [f"{row:0500d}" for row in rows], "x": rows % 5, "y": rows % 7})
+    pq.write_table(table, tmp_path / "ids.parquet")
+    flags = ["--target", "y", "--memory-limit", "5MB", "--quiet", "--max-passes", "5"]
+    assert lrisk(tmp_path, "fit", "ids.parquet", *flags, "--exclude", "id").returncode == 0
+    run = lrisk(tmp_path, "fit", "ids.parquet", *flags, "--id", "id")
+    assert "more than --memory-limit 5 MB" in refusal(run, 3)
+
+
+def test_more_columns_than_any_table_has_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_COLUMNS", 3)
+    (tmp_path / "wide.csv").write_text("a,b,c,d\n1,2,3,4\n")
+    with pytest.raises(DataError, match=r"wide.csv: has 4 columns, more than the 3 that lrisk"):
+        open_table([str(tmp_path / "wide.csv")])
+
+
+def test_megabytes_of_line_ends_are_no_rows(tmp_path):
+    text = b"x,c,y\n1,a,2\n2,b,3\n" + b"\n" * (3 * csvfiles.BLOCK_BYTES) + b"3,a,5\n4,b,1\n"
+    (tmp_path / "holes.csv").write_bytes(text)
+    design, _ = build_design(open_table([str(tmp_path / "holes.csv")]), DesignOptions("y"))
+    assert design.rows.tolist() == [0, 1, 2, 3]
+    assert design.targets.tolist() == [2.0, 3.0, 5.0, 1.0]
+
+
+def zigzag(number: int) -> bytes:
+    """An integer as the footer of a Parquet file spells it."""
+    number, spelled = 2 * number, b""
+    while number > 127:
+        number, spelled = number >> 7, spelled + bytes([number & 127 | 128])
+    return spelled + bytes([number])
+
+
+def test_rows_that_a_footer_promises_and_the_file_lacks_are_missed(tmp_path):
+    n_rows, promised = 123_457, 1_999_999
+    values = np.arange(n_rows) % 7.0
+    pq.write_table(pa.table({"x": values, "y": values}), tmp_path / "t.parquet")
+    data = (tmp_path / "t.parquet").read_bytes()
+    head, footer = data[:-8], data[-8:]
+    start = len(head) - int.from_bytes(footer[:4], "little")
+    forged = head[start:].replace(zigzag(n_rows), zigzag(promised))
+    length = len(forged).to_bytes(4, "little")
+    (tmp_path / "t.parquet").write_bytes(head[:start] + forged + length + b"PAR1")
+    run = lrisk(tmp_path, "fit", "t.parquet", "--target", "y", "--quiet")
+    assert f"says that it holds {promised} rows, and {n_rows} can be read" in refusal(run, 3)

@@ -18,6 +18,7 @@ from lrisk_cli.model import load_model
 PRICE = made_files()["price.json"]
 MODEL = json.loads(PRICE)
 SPACES = 99_000_000
+FEATURE = MODEL["encoding"]["features"][0]
 
 
 def with_text(key: str, text: bytes) -> bytes:
@@ -49,6 +50,9 @@ HOSTILE = {
     "a deep coefficient": lambda: with_text("coefficients", b"[" * 30_000_000),
     "coefficients": lambda: with_text("coefficients", numbers(SPACES)),
     "fewer coefficients": lambda: with_text("coefficients", numbers(3_900_000)),
+    "whole features": lambda: with_text(
+        "encoding.features", b"[" + b",".join([json.dumps(FEATURE).encode()] * 100_000) + b"]"
+    ),
     "features": lambda: with_text("encoding.features", b"[{}" + b",{}" * 33_000_000 + b"]"),
     "classes": lambda: with_text("classes", texts(SPACES)),
     "a format": lambda: with_text("format", b'"' + b"a" * SPACES + b'"'),
@@ -137,6 +141,7 @@ def test_a_long_model_that_agrees_with_itself_is_read(tmp_path, monkeypatch):
     """Limits are lowered, so that a small model counts as a long one."""
     folder = furnish(tmp_path)
     monkeypatch.setattr(modeltext, "_SMALL_VALUES", 120)
+    monkeypatch.setattr(modeltext, "_TINY_BYTES", 1000)
     kernels = {"rbf": ["--kernel", "rbf"], "poly": ["--kernel", "poly", "--degree", "2"]}
     kernels["fourier"] = ["--kernel", "rbf", "--feature-map", "fourier"]
     for name, flags in kernels.items():
@@ -198,6 +203,17 @@ def test_predictions_that_are_no_numbers_are_not_written(tmp_path):
     for command in ("predict", "evaluate"):
         sentence = refusal(lrisk(folder, command, "odd.json", "houses.csv", "--quiet"), 3)
         assert "houses.csv: a prediction is too large for a number" in sentence
+
+
+def test_a_long_model_with_marked_holes_is_read(tmp_path, monkeypatch):
+    """Each column with holes has one more of them in the design."""
+    rows = "".join(f"{k % 7 or ''},{k % 5 or ''},{k % 3 or ''},{k % 11}\n" for k in range(60))
+    (tmp_path / "holes.csv").write_text("a,b,c,y\n" + rows)
+    flags = ["--target", "y", "--missing", "impute", "-o", "m.json"]
+    assert lrisk(tmp_path, "fit", "holes.csv", *flags).returncode == 0
+    monkeypatch.setattr(modeltext, "_TINY_BYTES", 100)
+    model = load_model(tmp_path / "m.json")
+    assert [feature.indicator for feature in model.encoding.features] == [True] * 3
 
 
 JSON = st.recursive(

@@ -52,17 +52,35 @@ def test_a_dry_run_refuses_what_the_fit_would_refuse(tmp_path):
     run = lrisk(folder, "fit", "houses.csv", "--target", "price", "--dry-run",
                 "--memory-limit", "100KB", "--max-categories", "300")  # fmt: skip
     assert "more than --memory-limit 100 KB" in refusal(run, 3)
-    run = lrisk(folder, "fit", "houses.csv", "--target", "price", "--dry-run", "--kernel", "rbf")
-    assert "--dry-run knows the memory of linear fits" in refusal(run, 2)
+    kernel = ["--dry-run", "--quiet", "--kernel", "rbf"]
+    run = lrisk(folder, "fit", "houses.csv", "--target", "price", *kernel, "--rank", "auto")
+    assert "cannot foresee how many landmarks --rank auto takes" in refusal(run, 2)
+    run = lrisk(folder, "fit", "houses.csv", "--target", "price", *kernel, "--rank", "301")
+    assert "--rank 301: landmarks are rows to learn from, and there are 300" in refusal(run, 2)
 
 
-@pytest.mark.parametrize("risk", ["mean", "superquantile:0.9"])
-def test_the_peak_is_predicted_within_a_quarter(tmp_path, risk):
+@pytest.mark.parametrize(
+    ("n_rows", "n_classes", "options"),
+    [
+        (200_000, 0, ["--risk", "mean"]),
+        (200_000, 0, []),
+        (100_000, 6, ["--max-passes", "10"]),
+        (2000, 0, ["--kernel", "rbf", "--max-passes", "10"]),
+        (30_000, 0, ["--kernel", "rbf", "--rank", "300", "--max-passes", "10"]),
+        (30_000, 0, ["--kernel", "rbf", "--feature-map", "fourier", "--max-passes", "10"]),
+        (200_000, 0, ["--id", "name"]),
+    ],
+)
+def test_the_peak_is_predicted_within_a_quarter(tmp_path, n_rows, n_classes, options):
     rng = np.random.default_rng(0)
-    columns = {f"x{at}": rng.standard_normal(200_000) for at in range(24)}
-    columns["y"] = columns["x0"] + rng.standard_normal(200_000)
+    columns = {f"x{at}": rng.standard_normal(n_rows) for at in range(24)}
+    columns["y"] = columns["x0"] + rng.standard_normal(n_rows)
+    if n_classes:
+        columns["y"] = np.array([f"class {k}" for k in rng.integers(0, n_classes, n_rows)])
+    if "--id" in options:
+        columns["name"] = np.array([f"{k:0200d}" for k in range(n_rows)])
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
-    command = ["fit", "t.parquet", "--target", "y", "--risk", risk, "--json", "--quiet"]
+    command = ["fit", "t.parquet", "--target", "y", *options, "--json", "--quiet"]
     plan = document(lrisk(tmp_path, *command, "--dry-run"))
     run = subprocess.run(
         [sys.executable, "-c", PEAK, *command],

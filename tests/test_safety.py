@@ -67,7 +67,7 @@ def test_a_file_that_cannot_grow_leaves_the_old_one_and_no_debris(tmp_path, argu
     run = lrisk(folder, *arguments, *flags, preexec_fn=limit_files, env=unmeasured())
     assert run.returncode == 2, run.stderr
     (line,) = run.stderr.splitlines()
-    assert line.startswith(f"lrisk: error: {os.path.realpath(folder / arguments[-1])}: cannot be")
+    assert line.startswith(f"lrisk: error: {arguments[-1]}: cannot be")
     assert "File too large" in line
     assert snapshot(folder) == before
 

@@ -184,18 +184,30 @@ def _scheme(
 
 def _show_plan(job: "Job", *, as_json: bool, quiet: bool, bar: bool) -> None:
     """What the job would read, and the memory that it would take."""
+    from lrisk_cli.features import count_values
     from lrisk_cli.planning import plan_design
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.plans import plan_document, print_plan
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.tables import open_table
 
-    if job.fits[0].features.kernel is not KernelName.LINEAR:
-        raise UsageError("--dry-run knows the memory of linear fits; leave out --kernel")
+    kernel = job.fits[0].features
+
+    def values(n_rows: int) -> int:
+        found = count_values(kernel, n_rows)
+        if found is None:
+            raise UsageError(
+                "--dry-run cannot foresee how many landmarks --rank auto takes; pass --rank N"
+            )
+        return found
+
+    linear = kernel.kernel is KernelName.LINEAR
     flat = all(fit.risk.flat for fit in job.fits)
     with ProgressDisplay("fit", quiet=quiet, bar=bar) as report:
         table = open_table(job.data, dtypes=job.dtypes)
-        plan = plan_design(table, job.columns, flat=flat, report=report)
+        plan = plan_design(
+            table, job.columns, flat=flat, values=None if linear else values, report=report
+        )
     if as_json:
         print_document(plan_document(plan))
     else:
