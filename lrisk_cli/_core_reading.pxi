@@ -83,3 +83,30 @@ def mark_codes(const int32_t[::1] codes, Py_ssize_t first, double[:, ::1] X):
         for i in range(codes.shape[0]):
             if codes[i] >= 0:
                 X[i, first + codes[i]] = 1.0
+
+
+def last_record(const unsigned char[::1] block, unsigned char delimiter, unsigned char newline):
+    """Offset just after the last newline outside quotes, and whether a quote is left open.
+
+    The block begins with a record. A quote opens a field only as its first character; in an open
+    field two of them stand for one, and a single one closes it.
+    """
+    cdef Py_ssize_t i, end = 0
+    cdef unsigned char c
+    cdef bint at_start = True, quoted = False
+    with nogil:
+        for i in range(block.shape[0]):
+            c = block[i]
+            if quoted:
+                # Of two quotes the second opens the field again.
+                if c == b'"':
+                    quoted = False
+                    at_start = i + 1 < block.shape[0] and block[i + 1] == b'"'
+            elif c == newline:
+                end, at_start = i + 1, True
+            elif c == delimiter or c == b"\n" or c == b"\r":
+                at_start = True
+            else:
+                quoted = at_start and c == b'"'
+                at_start = False
+    return end, quoted

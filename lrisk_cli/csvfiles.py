@@ -16,11 +16,12 @@ import pyarrow.csv as pacsv
 from lrisk_cli.cells import Cells, infer_cells
 from lrisk_cli.errors import DataError
 from lrisk_cli.inputs import PLAIN, Spelling
+from lrisk_cli.kernels import core
 from lrisk_cli.sources import TYPED, Source, unreadable
 
 BLOCK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 20
-LONGEST_RECORD = 64 << 20
+LONGEST_RECORD = 16 << 20
 DELIMITERS = (",", "\t", ";", "|")
 WORKERS = min(4, os.cpu_count() or 1)
 
@@ -51,10 +52,12 @@ def read_layout(source: Source, delimiter: str | None = None) -> Layout:
 
     delimiter: None to take the likeliest.
     """
-    start, skipped, newline = _read_start(source)
-    end = _first_record(start, skipped, newline) or len(start)
-    if _is_cut_short(start[skipped:end], delimiter or DELIMITERS[0]):
+    marks = (delimiter or "".join(DELIMITERS)).encode()
+    start, skipped, newline = _read_start(source, marks)
+    end = _first_record(start, skipped, newline, marks)
+    if not end and core.last_record(start[skipped:], marks[0], ord(newline))[1]:
         raise DataError(f"{source.label}, header: a quote is opened and never closed; close it")
+    end = end or len(start)
     header = _decode_header(start[skipped:end], source.label)
     delimiter = delimiter or ("\t" if source.tabs else _guess_delimiter(header))
     try:
@@ -65,7 +68,7 @@ def read_layout(source: Source, delimiter: str | None = None) -> Layout:
     return Layout(names, delimiter, newline, end)
 
 
-def _read_start(source: Source) -> tuple[bytes, int, bytes]:
+def _read_start(source: Source, marks: bytes) -> tuple[bytes, int, bytes]:
     """The start of the file, at least its header; where that begins; what ends its lines."""
     with source.open() as stream:
         start = _read(stream, SAMPLE_BYTES, source)
@@ -81,7 +84,7 @@ def _read_start(source: Source) -> tuple[bytes, int, bytes]:
         skipped += len(start[skipped:]) - len(start[skipped:].lstrip(b"\r\n"))
         while True:
             newline = b"\n" if b"\n" in start else b"\r"
-            if _first_record(start, skipped, newline):
+            if _first_record(start, skipped, newline, marks):
                 return start, skipped, newline
             if len(start) > LONGEST_RECORD:
                 raise _too_long(source)
@@ -235,7 +238,7 @@ def _cut(source: Source, layout: Layout, size: int, first: int) -> Iterator[tupl
         rest, more = b"", first
         while len(chunk := _read(stream, more, source)) == more:
             block = rest + chunk
-            end = _last_record(block, layout)
+            end, _ = _last_record(block, layout)
             rest = block[end:]
             if len(rest) > LONGEST_RECORD:
                 raise _too_long(source)
@@ -243,7 +246,7 @@ def _cut(source: Source, layout: Layout, size: int, first: int) -> Iterator[tupl
             # A record that goes on is read in ever larger chunks, as each time all is searched.
             more = max(size, len(rest))
         block = rest + chunk
-        if b'"' in block and block.count(b'"') % 2 and _is_cut_short(block, layout.delimiter):
+        if _last_record(block, layout)[1]:
             raise DataError(
                 f"{source.label}: the last record opens a quote and never closes it; "
                 "the file may be cut short"
@@ -271,38 +274,25 @@ def _read(stream: pa.NativeFile, size: int, source: Source) -> bytes:
     return b"".join(pieces)
 
 
-def _last_record(block: bytes, layout: Layout) -> int:
-    """Offset just after the last complete record, 0 when there is none."""
-    end = block.rfind(layout.newline) + 1
-    # To look for a quote is much quicker than to count them.
-    if b'"' not in block or block.count(b'"', 0, end) % 2 == 0:
-        return end
-    # An odd number of quotes: the newline may lie inside a quoted field.
-    end = after = 0
-    for field in _quoted_fields(block, layout.delimiter):
-        end = block.rfind(layout.newline, after, field.start()) + 1 or end
-        after = field.end()
-        if not field[1]:
-            return end
-    return block.rfind(layout.newline, after) + 1 or end
+def _last_record(block: bytes, layout: Layout) -> tuple[int, bool]:
+    """Offset just after the last complete record, and whether what follows opens a quote."""
+    # To look for a quote is much quicker than to follow them.
+    if b'"' not in block:
+        return block.rfind(layout.newline) + 1, False
+    end, is_open = core.last_record(block, ord(layout.delimiter), ord(layout.newline))
+    return end, is_open
 
 
-def _quoted_fields(block: bytes, delimiter: str) -> Iterator[re.Match[bytes]]:
-    """The fields that begin with a quote; group 1 is empty if the block leaves it open."""
-    before = re.escape(delimiter.encode())
-    return re.finditer(rb"(?:\A|(?<=[\r\n]|" + before + rb'))"[^"]*+(?:""[^"]*+)*+("?)', block)
+def _first_record(start: bytes, skipped: int, newline: bytes, marks: bytes) -> int:
+    """Offset just after the header, which may hold newlines in quotes; 0 where it does not end.
 
-
-def _is_cut_short(block: bytes, delimiter: str) -> bool:
-    """Whether a quoted field is never closed."""
-    return any(not field[1] for field in _quoted_fields(block, delimiter))
-
-
-def _first_record(start: bytes, skipped: int, newline: bytes) -> int:
-    """Offset just after the header, which may hold newlines in quotes; 0 where it does not end."""
-    plain = rb'[^"' + newline + rb"]*+"
-    record = re.compile(plain + rb'(?:"[^"]*+"' + plain + rb")*+" + newline)
-    found = record.match(start, skipped)
+    marks: the characters that may be its delimiter; quotes have a meaning only after one of them.
+    """
+    ends = re.escape(marks) + newline
+    field = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^%b]*+|[^"%b][^%b]*+)?+' % (ends, ends, ends)
+    found = re.compile(
+        field + rb"(?:[" + re.escape(marks) + rb"]" + field + rb")*+" + newline
+    ).match(start, skipped)
     return found.end() if found else 0
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from houses import lrisk, refusal
 
-from lrisk_cli import csvfiles, tables
+from lrisk_cli import csvfiles, looks
 from lrisk_cli.design import DesignOptions, build_design
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.inputs import Inputs
@@ -138,7 +138,7 @@ def test_names_of_rows_count_as_memory(tmp_path):
 
 
 def test_more_columns_than_any_table_has_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(looks, "MOST_COLUMNS", 3)
     (tmp_path / "wide.csv").write_text("a,b,c,d\n1,2,3,4\n")
     with pytest.raises(DataError, match=r"wide.csv: has 4 columns, more than the 3 that lrisk"):
         open_table([str(tmp_path / "wide.csv")])

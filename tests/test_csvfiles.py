@@ -1,12 +1,18 @@
 """Blocks of a text file end where records end, whatever is quoted, and errors keep their place."""
 
+import io
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lrisk_cli import csvfiles
 from lrisk_cli.errors import DataError
+from lrisk_cli.kernels import core
 from lrisk_cli.sources import find_sources
 from lrisk_cli.tables import open_table
 
@@ -51,6 +57,41 @@ def test_bytes_that_are_not_utf8_are_counted_from_the_start_of_the_file(tmp_path
     path.write_bytes(b"n,name\n" + b"1,a\n" * 40 + b"1,\xff\n" + b"1,a\n" * 40)
     with pytest.raises(DataError, match=r"t\.csv, row 40: not UTF-8 text"):
         list(open_table([str(path)]).batches(["name"]))
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("stray", ['5" pipe', 'a"b""c', '"1"2', '""x', "''", 'x"'])
+def test_quotes_inside_a_field_do_not_move_the_ends_of_blocks(tmp_path, stray):
+    """Inch marks here and there, and fields of several lines among them."""
+    lines = [f'{k},{stray if k % 3 else "plain"},"two\nlines, ""{k}"""\n' for k in range(60)]
+    text = "n,name,note\n" + "".join(lines)
+    # The same as one block by pyarrow itself.
+    table = pacsv.read_csv(
+        io.BytesIO(text.encode()),
+        parse_options=pacsv.ParseOptions(newlines_in_values=True),
+        convert_options=pacsv.ConvertOptions(column_types={"name": pa.string()}),
+    )
+    assert column(tmp_path, text, "name") == table["name"].to_pylist()
+    assert column(tmp_path, text, "note") == table["note"].to_pylist()
+
+
+@given(st.lists(st.sampled_from('"",\n\ra"')).map("".join))
+def test_the_last_record_is_where_a_plain_reading_finds_it(text):
+    quoted, at_start, end, k = False, True, 0, 0
+    while k < len(text):
+        letter = text[k]
+        if quoted and text[k : k + 2] == '""':
+            k += 1
+        elif quoted:
+            quoted = letter != '"'
+        elif letter == '"' and at_start:
+            quoted = True
+        elif letter == "\n":
+            end = k + 1
+        at_start = not quoted and letter in ",\n\r"
+        k += 1
+    found = core.last_record(text.encode(), ord(","), ord("\n"))
+    assert found == (end, quoted)
 
 
 def test_a_quote_that_is_never_closed_ends_in_a_sentence_not_in_all_memory(tmp_path, monkeypatch):
