@@ -39,13 +39,15 @@ _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 class Setting:
     """An option of a command. kind: bool, int, float, str or a StrEnum; many: it is repeatable.
 
-    shown: what help says of the default, where the default itself says nothing.
+    listed: its one text holds several values with commas between them. shown: what help says of
+    the default, where the default itself says nothing.
     """
 
     key: str
     parameter: str
     kind: type
     many: bool
+    listed: bool
     default: Any
     shown: str | None
 
@@ -96,7 +98,9 @@ def settings_of(function: Callable[..., Any]) -> dict[str, Setting]:
             continue
         kind, many = _kind_of(type_)
         shown = info.show_default if isinstance(info.show_default, str) else None
-        found[key] = Setting(key, parameter, kind, many, _default_of(parameters[parameter]), shown)
+        listed = kind is str and not many and "," in (info.metavar or "")
+        default = _default_of(parameters[parameter])
+        found[key] = Setting(key, parameter, kind, many, listed, default, shown)
     return found
 
 
@@ -235,6 +239,11 @@ def _of_file(setting: Setting, value: Any, source: str) -> Held:
     if setting.many:
         values = value if isinstance(value, list) else [value]
         return Held([_convert(setting, each, refuse) for each in values], source)
+    if setting.listed and isinstance(value, list):
+        texts = [_convert(setting, each, refuse) for each in value]
+        if any("," in text for text in texts):
+            raise refuse(value)
+        return Held(",".join(texts), source)
     return Held(_convert(setting, value, refuse), source)
 
 
@@ -284,6 +293,7 @@ def _refuse_value(place: str, setting: Setting, value: Any) -> UsageError:
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
     wanted = f"one of {', '.join(kind)}" if issubclass(kind, StrEnum) else names[kind]
     several = ", or a list of such" if setting.many else ""
+    several = ", or a list of such without commas" if setting.listed else several
     shown = _shown(value) if len(_shown(value)) <= 60 else f"{_shown(value)[:60]}..."
     return UsageError(f"{place} takes {wanted}{several}; got {shown}")
 

@@ -40,6 +40,17 @@ def test_predict_prints_what_it_would_write_and_needs_no_target(tmp_path):
     assert 0.5 * (predictions - columns["price"]) ** 2 == pytest.approx(price_losses(folder))
 
 
+def test_predict_tells_a_program_what_became_of_the_rows(tmp_path):
+    folder = furnish(tmp_path)
+    spoil(folder, "area", 3, None)
+    words = ["predict", "price.json", "spoiled.csv", "--missing", "drop", "--quiet", "--json"]
+    result = document(lrisk(folder, *words, "-o", "p.csv"))
+    assert result["rows"]["read"] == N_ROWS
+    assert result["rows"]["used"] == N_ROWS - 1 == len(read_csv((folder / "p.csv").read_text()))
+    assert result["rows"]["reasons"] == {"missing area": 1}
+    assert "--json needs -o FILE" in refusal(lrisk(folder, *words), 2)
+
+
 @pytest.mark.parametrize("target", ["kind", "sold"])
 def test_predict_gives_each_class_its_probability(tmp_path, target):
     folder = furnish(tmp_path)

@@ -48,6 +48,16 @@ def test_the_file_can_name_what_the_command_line_must_otherwise(tmp_path):
     assert [fit["l2"] for fit in result["fits"]] == [0.5, 0.5]
 
 
+def test_a_list_may_stand_for_a_text_with_commas(tmp_path):
+    folder = furnish(tmp_path)
+    (folder / "lrisk.toml").write_text('[fit]\nexclude = ["house", "rooms"]\nl2 = [0.5]\n')
+    result = document(lrisk(folder, "fit", "houses.csv", "--target", "price", "--json", env=BARE))
+    words = ["--target", "price", "--exclude", "house,rooms", "--l2", "0.5", "--json", "--config"]
+    (folder / "empty.toml").write_text("")
+    other = document(lrisk(folder, "fit", "houses.csv", *words, "empty.toml", env=BARE))
+    assert {**result, "timings": None} == {**other, "timings": None}
+
+
 def test_gates_can_come_from_the_file_and_the_environment(tmp_path):
     folder = furnish(tmp_path)
     (folder / "lrisk.toml").write_text('[evaluate]\nfail_on = ["rmse>0", "mae>1e9"]\njson = true\n')
@@ -106,6 +116,8 @@ def test_a_key_is_known_for_every_long_flag_of_every_command():
         ),
         ("[fit]\ntarget = 1979-05-27", "target takes a text; got 1979-05-27"),
         ("[fit]\nrisk = [['mean']]", "risk takes a text, or a list of such; got ['mean']"),
+        ("[fit]\nexclude = ['a,b']", "exclude takes a text, or a list of such without commas; got"),
+        ("[fit]\nexclude = [['a']]", "exclude takes a text, or a list of such without commas; got"),
         ("[fit.risk]\nmean = 1", "[fit]: risk takes a text"),
         ("[fit]\nseed = -1", "'--seed': should be greater than or equal to 0"),
         ("seed = ", "lrisk.toml: not TOML ("),
@@ -150,7 +162,7 @@ def test_an_empty_variable_sets_nothing(tmp_path):
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=20).filter(lambda text: "\0" not in text))
 def test_a_text_arrives_as_it_was_written(text):
-    option = {"target": Setting("target", "target", str, False, None, None)}
+    option = {"target": Setting("target", "target", str, False, False, None, None)}
     found = hold("fit", option, None, {"LRISK_TARGET": text})
     assert [each.value for each in found.values()] == [text][: bool(text)]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lrisk_cli.commands import options
-from lrisk_cli.errors import DataError
+from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.inputs import make_inputs
 from lrisk_cli.progress import Report
 
@@ -35,8 +35,10 @@ def predict(
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = ".",
     na_values: options.NaValues = None,
+    memory_limit: options.MemoryLimit = None,
     missing: options.ScoringMissing = None,
     unseen: options.ScoringUnseen = None,
+    json: options.Json = False,
     force: options.Force = False,
     spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
     quiet: options.Quiet = False,
@@ -47,16 +49,19 @@ def predict(
 
     Rows are numbered from 0 in reading order. A model of classes also gives the probability of
     each class; clusters give the nearest, the distance to its centre, and whether that makes the
-    row an outlier.
+    row an outlier. With --json a document tells what became of the rows.
     """
     from lrisk_cli.commands.cluster_scoring import load_cluster_scorer
     from lrisk_cli.commands.scoring import load_scorer
     from lrisk_cli.modelfile import model_kind
+    from lrisk_cli.reports.documents import prediction_document, print_document
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.reports.terminal import describe_rows
     from lrisk_cli.tables import check_apart, check_output, open_table, write_csv, write_table
 
-    inputs = make_inputs(data, delimiter, decimal, na_values)
+    if json and output is None:
+        raise UsageError("--json needs -o FILE: without it the predictions are printed")
+    inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
     load = load_cluster_scorer if model_kind(model) == "clusters" else load_scorer
     scorer = load(model, missing, unseen)
     if output is not None:
@@ -70,6 +75,8 @@ def predict(
         else:
             write_csv(sys.stdout.buffer, columns)
             sys.stdout.buffer.flush()
+        if json:
+            print_document(prediction_document(model, output, rows.counts()))
         report.conclude(describe_rows(rows.counts()) + (f"; written to {output}" if output else ""))
 
 

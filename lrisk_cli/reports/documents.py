@@ -124,6 +124,16 @@ def evaluation_document(
     return {**document, "gates": gates_document(verdicts)}
 
 
+def prediction_document(model: str, output: str | None, counts: RowCounts) -> dict[str, Any]:
+    """What `lrisk predict --json` prints; the predictions are in the file."""
+    return {
+        "command": "predict",
+        "model": model,
+        "predictions": output,
+        "rows": rows_document(counts),
+    }
+
+
 def gates_document(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
     """Each gate with what it judged."""
     return [gate_document(verdict) for verdict in verdicts]
