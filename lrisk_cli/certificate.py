@@ -22,9 +22,10 @@ Array = NDArray[np.float64]
 
 # Above this many unknowns a logistic bound is polished by L-BFGS instead of Newton steps,
 NEWTON_SIZE, NEWTON_STEPS = 128, 30
-# up to this many with the second derivative where ROUND evaluations have not been enough.
+# up to this many with the second derivative where so many evaluations have not been enough: as many
+# as it costs, and fewer where one was known that no longer fits.
 MATRIX_SIZE = 2000
-ROUND, MAX_ROUNDS = 15, 40
+FIRST_ROUND, ROUND, MAX_EVALUATIONS = 30, 15, 600
 # Matrices from this size on are factored in single precision first; what is left of the right side
 # after refinement, relative to it.
 SINGLE_SIZE, MOST_REFINEMENTS, REFINED = 512, 10, 1e-13
@@ -310,16 +311,18 @@ def _lbfgs(
         return float(np.sum(spot.gradient**2)) <= 2.0 * problem.mu * accuracy
 
     matrix_fits = V.size <= MATRIX_SIZE
-    last = ROUND if matrix_fits else MAX_ROUNDS * ROUND
+    last = MAX_EVALUATIONS
+    if matrix_fits:
+        last = FIRST_ROUND if curvature.inverse is None else ROUND
 
     def done(spot: Spot[Array], _: float) -> bool:
         return near(spot) or passes >= last or perf_counter() >= until
 
     spot = spot_at(V)
-    for _ in range(MAX_ROUNDS):
+    while True:
         spot = descend(spot_at, spot, done, curvature.inverse)
-        stalled = passes < last
-        if near(spot) or stalled or not matrix_fits or perf_counter() >= until:
+        ended = passes < last or passes >= MAX_EVALUATIONS
+        if near(spot) or ended or perf_counter() >= until:
             break
         curvature.inverse, last = _inverse(problem.hessian(spot.kept, lam)), last + ROUND
     return spot.x, passes

@@ -13,7 +13,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.certificate import InverseCurvature, weighted_minimiser
+from lrisk_cli.certificate import weighted_minimiser
 from lrisk_cli.contamination import fit_scales, swapped
 from lrisk_cli.flexible import (
     ROWS_PER_COLUMN,
@@ -185,9 +185,9 @@ def _judge_classes(
     folds = np.random.default_rng([seed, 4]).permutation(len(places)) % FOLDS
     fits = [np.zeros(problem.shape) for _ in range(FOLDS)]
     usable = ~remote[places]
-    w, share, curvature = usable.astype(np.float64), FIRST_SHARE, InverseCurvature()
+    w, share = usable.astype(np.float64), FIRST_SHARE
     for _ in range(CLASS_ROUNDS):
-        losses = _fold_losses(problem, folds, w, fits, curvature)
+        losses = _fold_losses(problem, folds, w, fits)
         odd = swapped(losses, share, n_classes)
         before, w = w, usable * (1.0 - odd)
         # One step only: a fit to rows that are still mixed explains their mixture by itself.
@@ -196,19 +196,17 @@ def _judge_classes(
             break
     if len(places) == len(columns):
         return w
-    W = _weighted_fit(problem, w, fits[0], curvature)
+    W = _weighted_fit(problem, w, fits[0])
     losses = loss.values(flexible.multiply(columns, W), loss.targets(y))
     return 1.0 - swapped(losses, share, n_classes)
 
 
-def _fold_losses(
-    problem: Problem, folds: Places, w: Array, fits: list[Array], curvature: InverseCurvature
-) -> Array:
+def _fold_losses(problem: Problem, folds: Places, w: Array, fits: list[Array]) -> Array:
     """Of each row under the fit to the other folds; `fits` is where those began and end. (n,)."""
     losses = np.empty(len(w))
     for k in range(FOLDS):
         mine = folds == k
-        fits[k] = _weighted_fit(problem, np.where(mine, 0.0, w), fits[k], curvature)
+        fits[k] = _weighted_fit(problem, np.where(mine, 0.0, w), fits[k])
         losses[mine] = problem.loss.values(problem.margins(fits[k]), problem.y)[mine]
     return losses
 
@@ -219,8 +217,7 @@ def _corroborated(X: Array, y: Targets, loss: Loss, remote: Flags, w: Array) -> 
     In the bounded columns a remote row does not stand out; a linear fit that sees it follows it.
     """
     problem = _mean_problem(X, y, loss, 1.0 / len(X))
-    rows = np.where(remote, 0.0, w)
-    W = _weighted_fit(problem, rows, np.zeros(problem.shape), InverseCurvature())
+    W = _weighted_fit(problem, np.where(remote, 0.0, w), np.zeros(problem.shape))
     losses = loss.values(problem.margins(W), problem.y)
     if loss.name != "squared":
         return np.asarray(losses < np.log(2.0))
@@ -232,8 +229,8 @@ def _mean_problem(X: Array, y: Targets, loss: Loss, penalty: float) -> Problem:
     return make_problem(X, y, loss, parse_risk("mean"), penalty, None)
 
 
-def _weighted_fit(problem: Problem, w: Array, near: Array, curvature: InverseCurvature) -> Array:
-    return weighted_minimiser(problem, w / w.sum(), near, CLASS_ACCURACY, curvature)[0]
+def _weighted_fit(problem: Problem, w: Array, near: Array) -> Array:
+    return weighted_minimiser(problem, w / w.sum(), near, CLASS_ACCURACY)[0]
 
 
 def _sample(n_rows: int, n_columns: int, most: int, seed: int) -> Places:

@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 
 # Rows of X that a Gram matrix takes in at a time: the sums do not depend on anything else.
 GRAM_CHUNK = 2048
+# Rows that BLAS scores at a time: few enough for the caches, which its own blocks are not.
+SCORED_ROWS = 256
 # Up to this many columns a kernel of our own is faster than BLAS; the rows it takes at a time.
 NARROW, NARROW_CHUNK = 64, 16
 # Where a smaller share of the rows than this has weight, copies of these are quicker than all.
@@ -88,10 +90,12 @@ class Problem:
         Z = np.empty((self.n_rows, W.shape[1]))
 
         def fill(rows: slice) -> None:
-            if self.loss.n_outputs > 1:
-                np.matmul(self.X[rows], W, out=Z[rows])
-            else:
+            if self.loss.n_outputs == 1:
                 core.scores(self.X[rows], W, Z[rows])
+                return
+            for start in range(rows.start, min(rows.stop, self.n_rows), SCORED_ROWS):
+                some = slice(start, min(start + SCORED_ROWS, rows.stop))
+                np.matmul(self.X[some], W, out=Z[some])
 
         deque(over_shares(fill, *self.X.shape), maxlen=0)
         return Z
