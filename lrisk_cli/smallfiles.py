@@ -5,11 +5,17 @@ import stat
 from pathlib import Path
 
 
+# What pipes held, by their paths: a command that looks twice finds it there.
+_piped: dict[str, bytes] = {}
+
+
 def read_small(path: str | Path, most: int) -> bytes | None:
     """All of the file, or None where it has more than `most` bytes. OSError as `open` has it.
 
     A pipe that nobody writes to is empty; one that somebody will write to is waited for.
     """
+    if (held := _piped.get(os.fspath(path))) is not None:
+        return held
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(handle, "rb") as file:
         state = os.fstat(handle)
@@ -25,4 +31,8 @@ def read_small(path: str | Path, most: int) -> bytes | None:
         os.set_blocking(handle, True)
         text = file.read(most + 1)
     text = first + text if first else text
-    return None if len(text) > most else text
+    if len(text) > most:
+        return None
+    if stat.S_ISFIFO(state.st_mode):
+        _piped[os.fspath(path)] = text
+    return text

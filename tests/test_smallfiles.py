@@ -1,10 +1,11 @@
 """Small files are read whole, or not at all, and nobody waits for a pipe without a writer."""
 
 import os
+import subprocess
 import threading
 
 import pytest
-from houses import furnish, lrisk, refusal
+from houses import PROGRAM, document, furnish, lrisk, refusal
 
 from lrisk_cli.smallfiles import read_small
 
@@ -46,3 +47,20 @@ def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path):
     assert "pipe: holds no result of lrisk" in refusal(run, 3)
     os.rename(folder / "pipe", folder / "lrisk.toml")
     assert lrisk(folder, "config", timeout=20).returncode == 0
+
+
+def test_a_model_may_come_through_a_pipe(tmp_path):
+    """As bash makes one of `<(cat price.json)`; commands look at a model twice."""
+    folder = furnish(tmp_path)
+    model = (folder / "price.json").read_bytes()
+    read, write = os.pipe()
+    os.write(write, model)
+    os.close(write)
+    run = subprocess.run(
+        [*PROGRAM, "evaluate", f"/dev/fd/{read}", "houses.csv", "--json"],
+        cwd=folder, pass_fds=[read], capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    os.close(read)
+    assert document(run)["metrics"] == document(
+        lrisk(folder, "evaluate", "price.json", "houses.csv", "--json")
+    )["metrics"]  # fmt: skip

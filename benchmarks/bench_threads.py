@@ -1,0 +1,69 @@
+"""The same minimisation on one thread and on two: seconds, and that the answers are the same.
+
+Whole minimisations, certificate included; runs take turns, medians are compared. What is not
+sweeps over the rows (sorting, projections, factors of matrices) stays on one thread.
+"""
+
+import argparse
+
+import numpy as np
+from record import compare, record
+
+from lrisk_cli.losses import make_loss
+from lrisk_cli.problem import Problem, make_problem
+from lrisk_cli.solvers.outcome import Limits, Solution
+from lrisk_cli.solvers.select import SolverOptions, solve
+from lrisk_cli.spectra import parse_risk
+from lrisk_cli.threads import team
+
+CASES = [
+    (1_000_000, 20, 0, "superquantile:0.9"),
+    (1_000_000, 20, 2, "extremile:2"),
+    (200_000, 200, 0, "superquantile:0.9"),
+    (100_000, 200, 3, "extremile:2"),
+]
+
+
+def make(n_rows: int, n_columns: int, n_classes: int, risk: str) -> Problem:
+    """Gaussian rows with a linear signal. n_classes: 0 for a number."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, n_columns))
+    Z = X @ rng.standard_normal((n_columns, max(n_classes, 1))) / np.sqrt(n_columns)
+    if n_classes == 0:
+        y, loss = Z[:, 0] + rng.standard_t(3, n_rows), make_loss("squared")
+    else:
+        y, loss = np.argmax(Z + rng.gumbel(size=Z.shape), axis=1), make_loss("logistic", n_classes)
+    if n_classes == 2:
+        y = (rng.random(n_rows) < 1.0 / (1.0 + np.exp(-2.0 * Z[:, 0]))).astype(np.int32)
+    return make_problem(X, y, loss, parse_risk(risk), 1.0 / n_rows)
+
+
+def run(problem: Problem, n_threads: int) -> Solution:
+    with team(n_threads):
+        return solve(problem, SolverOptions(), Limits())
+
+
+def measure(n_rows: int, n_columns: int, n_classes: int, risk: str, repeats: int) -> dict:
+    problem = make(n_rows, n_columns, n_classes, risk)
+    one, two = run(problem, 1), run(problem, 2)
+    seconds = compare({"1": lambda: run(problem, 1), "2": lambda: run(problem, 2)}, repeats)
+    kind = "squared" if n_classes == 0 else f"{n_classes} classes"
+    return {
+        "case": f"{n_rows}x{n_columns} {kind}, {risk}",
+        "gap": one.certificate.gap,
+        "one thread s": seconds["1"],
+        "two threads s": seconds["2"],
+        "two / one": seconds["2"] / seconds["1"],
+        "same bits": np.array_equal(one.W, two.W) and np.array_equal(one.lam, two.lam),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=5)
+    args = parser.parse_args()
+    record("threads", [measure(*case, args.repeats) for case in CASES])
+
+
+if __name__ == "__main__":
+    main()
