@@ -4,7 +4,6 @@ import os
 import stat
 from pathlib import Path
 
-
 # What pipes held, by their paths: a command that looks twice finds it there.
 _piped: dict[str, bytes] = {}
 
