@@ -170,7 +170,8 @@ class Coded:
         known = self._known
         self.n_bytes += sum(TEXT_BYTES + len(text) for text in texts.values if text not in known)
         codes = [known.setdefault(text, len(known)) for text in texts.values]
-        self._parts.append(np.array([*codes, -1], np.int32)[texts.codes])
+        # Wrapped, code -1 finds the -1 at the end; and nothing is checked code by code.
+        self._parts.append(np.take(np.array([*codes, -1], np.int32), texts.codes, mode="wrap"))
         self.n_bytes += self._parts[-1].nbytes
         return self._parts[-1]
 
@@ -195,9 +196,7 @@ class _Matrix:
         block = self.buffer.view()[first_row * self._width : stop].reshape(n_rows, self._width)
         step = block_rows(self._width)
         for low in range(0, n_rows, step):
-            high = low + step
-            for column, values in enumerate(columns, first_column):
-                core.place_column(values[low:high], column, block[low:high])
+            core.place_columns(list(columns), low, first_column, block[low : low + step])
 
 
 class _Gatherer:

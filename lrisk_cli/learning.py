@@ -11,6 +11,7 @@ from lrisk_cli.dates import Calendar
 from lrisk_cli.encoding import Feature, Target
 from lrisk_cli.errors import DataError, quote
 from lrisk_cli.gathering import RawRows, block_rows, count_missing
+from lrisk_cli.kernels import core
 from lrisk_cli.names import Missing, Scaling, Task
 from lrisk_cli.tables import Column
 
@@ -193,13 +194,12 @@ def _deviations(numbers: Floats, fills: Floats | None) -> tuple[Floats, Floats]:
 
 def _sum_chunks(numbers: Floats, fills: Floats | None, origin: Floats, power: int) -> Floats:
     """Sum over rows of (number - origin) ** power."""
-    total = np.zeros(numbers.shape[1])
+    total, of_block = np.zeros((2, numbers.shape[1]))
     step = block_rows(numbers.shape[1])
     for start in range(0, len(numbers), step):
-        block = _filled(numbers[start : start + step], fills) - origin
-        if power == 2:
-            block *= block
-        total += block.sum(axis=0)
+        block = np.ascontiguousarray(_filled(numbers[start : start + step], fills))
+        core.sum_powers(block, origin, power, of_block)
+        total += of_block
     return total
 
 
