@@ -10,13 +10,17 @@ from lrisk_cli.fitting import FitOptions, Fitted, fit_design, judge_rows, score_
 from lrisk_cli.progress import Report
 from lrisk_cli.spectra import Spectrum
 
+# Labels are seldom wrong in more than this share of the rows.
+MOST_SWAPPED = 0.2
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobustFit:
-    """A model with the majority that it is of, and where that ends."""
+    """A model with the majority that it is of, and where that ends; what to make of it."""
 
     fitted: Fitted
     border: Border
+    notes: tuple[str, ...] = ()
 
 
 def fit_robust(
@@ -40,4 +44,15 @@ def fit_robust(
         if odd > 0.0:
             border = find_border(losses, model.loss, odd, n_classes)
         border = replace(border, fraction=share)
-    return RobustFit(fitted, border)
+    notes = _doubts(share) if contamination is None and model.target.classes else ()
+    return RobustFit(fitted, border, notes)
+
+
+def _doubts(share: float) -> tuple[str, ...]:
+    """What to think of so many labels that look wrong."""
+    if share <= MOST_SWAPPED:
+        return ()
+    return (
+        f"{100.0 * share:.2g} % of the labels disagree with the columns: these may not tell the "
+        "classes apart, rather than the labels be wrong; pass --contamination SHARE to flag fewer",
+    )

@@ -152,3 +152,16 @@ def test_a_time_limit_holds_for_the_judgement_and_the_last_fit_too():
     assert cut.status.endswith("for as long as 0.005 s (--time-limit) allowed")
     assert not cut.converged
     assert perf_counter() - began < 10.0
+
+
+def test_classes_that_columns_do_not_tell_apart_are_not_called_outliers_without_a_doubt(tmp_path):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((2000, 2))
+    labels = ((X[:, 0] > 0.0) ^ (rng.random(2000) < 0.3)).astype(float)
+    path = write(tmp_path, "vague.csv", X, labels)
+    words = ("detect-outliers", path, "--target", "y", "--task", "classification", "--json")
+    found = document(lrisk(tmp_path, *words))
+    assert found["contamination"] > 0.2
+    assert any("may not tell the classes apart" in note for note in found["notes"])
+    told = document(lrisk(tmp_path, *words, "--contamination", "0.01"))
+    assert not any("may not tell the classes apart" in note for note in told["notes"])

@@ -100,7 +100,7 @@ def fit_rows(
         usual = usual_row(design.X, design.encoding)
         return explain_rows(model, usual, design.X[places], design.targets[places])
 
-    notes = (*design.notes, *robust.fitted.notes)
+    notes = (*design.notes, *robust.fitted.notes, *robust.notes)
     return Subject(model, losses, robust.border, rows, _looker(design, explain), notes)
 
 
