@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,6 +39,20 @@ def unmeasured() -> dict[str, str]:
     For a program whose own time, memory or files are the question, or that is killed.
     """
     return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+
+
+@contextmanager
+def started(command: list[str], folder: Path, **settings) -> Iterator[subprocess.Popen]:
+    """A program to send signals to, which ends at the latest with the block.
+
+    It is not measured: a signal that finds it measuring would wait for that for ever.
+    """
+    settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **settings}
+    with subprocess.Popen(command, cwd=folder, env=unmeasured(), **settings) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def document(run: subprocess.CompletedProcess[str], code: int = 0) -> dict:

@@ -27,6 +27,7 @@ from houses import (
     lrisk,
     price_losses,
     refusal,
+    started,
     write_csv,
 )
 
@@ -213,11 +214,8 @@ def wait_until_taken(pipe: io.IOBase, data: bytes) -> None:
 def test_a_signal_ends_the_work_and_leaves_nothing_behind(tmp_path, number, code, word):
     folder = furnish(tmp_path)
     before = sorted(path.name for path in folder.iterdir())
-    program = subprocess.Popen(
-        [*PROGRAM, "evaluate", "price.json", "-", "--losses", "out.csv"],
-        cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    with program:
+    command = [*PROGRAM, "evaluate", "price.json", "-", "--losses", "out.csv"]
+    with started(command, folder, stdin=subprocess.PIPE) as program:
         wait_until_taken(program.stdin, b"area,color\n" * 10)
         program.send_signal(number)
         assert program.wait(10) == code
@@ -240,10 +238,8 @@ def test_an_endless_fit_can_be_stopped_and_says_how_far_it_got(tmp_path):
     before = sorted(path.name for path in folder.iterdir())
     arguments = ["--target", "price", "--exclude", "house", "--tol", "1e-300", "-o", "out.json"]
     endless = ["--solver", "subgradient", "--max-passes", "1e12"]
-    with subprocess.Popen(
-        [*PROGRAM, "fit", "houses.csv", *arguments, *endless],
-        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as program:  # fmt: skip
+    command = [*PROGRAM, "fit", "houses.csv", *arguments, *endless]
+    with started(command, folder, text=True) as program:
         # Loading takes less than a second of the processor; by then it solves.
         while processor_seconds(program.pid) < 4.0 and program.poll() is None:
             time.sleep(0.1)

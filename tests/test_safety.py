@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from houses import PROGRAM, furnish, house_columns, lrisk, read_csv, unmeasured, write_csv
+from houses import PROGRAM, furnish, house_columns, lrisk, read_csv, started, unmeasured, write_csv
 
 ROOT = Path(__file__).parents[1]
 # The ways in which a command writes: text, Parquet, JSON, a table in parts.
@@ -176,10 +176,8 @@ def test_a_signal_while_a_file_is_written_leaves_the_old_one(
     output = folder / f"out{suffix}"
     output.write_bytes(b"precious")
     arguments = ["detect-outliers", str(long_table), "--model", "price.json", "-o", output.name]
-    with subprocess.Popen(
-        [*PROGRAM, *arguments, "--force"],
-        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    ) as program:  # fmt: skip
+    command = [*PROGRAM, *arguments, "--force"]
+    with started(command, folder, stdout=subprocess.DEVNULL) as program:
         while not temporary_files(folder):
             assert program.poll() is None, "it ended before the file was seen in the making"
             time.sleep(0.001)
@@ -201,11 +199,9 @@ def test_a_signal_at_any_moment_ends_the_program_without_a_traceback(tmp_path, n
     ready = "import sys; sys.argv = ['lrisk', *sys.argv[1:]]; print(flush=True)\n"
     program = [sys.executable, "-c", f"{ready}from lrisk_cli.__main__ import main; main()"]
     arguments = ["fit", "houses.csv", "--target", "price", "--exclude", "house", "-o", "out.json"]
+    arguments += ["--tol", "0", "--max-passes", "1e12", "--solver", "sgd"]
     for k in range(8):
-        with subprocess.Popen(
-            [*program, *arguments, "--tol", "0", "--max-passes", "1e12", "--solver", "sgd"],
-            cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as process:  # fmt: skip
+        with started([*program, *arguments], folder) as process:
             process.stdout.readline()
             time.sleep(0.02 + 0.1 * k)
             process.send_signal(number)
