@@ -5,7 +5,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 BIN = .venv/bin
 BUILT = .venv/built
-KERNELS = $(wildcard lrisk_cli/*.pyx lrisk_cli/*.pxi)
+KERNELS = $(wildcard lrisk_cli/*.pyx lrisk_cli/native/*.pxi)
 WINE = sample_data/wine_quality_red.csv
 
 .PHONY: help build demo test check format bench paper torture fuzz images clean
@@ -31,7 +31,7 @@ build: $(BUILT)
 	$(PYTHON) -m venv .venv
 	@touch $@
 
-$(BUILT): .venv/made pyproject.toml $(KERNELS) $(wildcard lrisk_cli/*.h)
+$(BUILT): .venv/made pyproject.toml $(KERNELS) $(wildcard lrisk_cli/native/*.h)
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
@@ -81,7 +81,7 @@ torture: $(BUILT)
 
 # Hypothesis, then five minutes guided by coverage where atheris can be installed.
 fuzz: $(BUILT)
-	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile long -k any tests/test_fuzz.py tests/test_model_files.py
+	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile long -k any tests/program/test_fuzz.py tests/models/test_damaged_files.py
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check atheris || \
 		echo 'atheris cannot be installed here; hypothesis alone has fuzzed'
 	@if $(BIN)/python -c 'import atheris' 2>/dev/null; then \

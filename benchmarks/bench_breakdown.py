@@ -14,16 +14,16 @@ from corrupted import contest, open_set
 from matplotlib import pyplot as plt
 from record import record
 
-from lrisk_cli.comparison import ORACLE
-from lrisk_cli.corruption import corrupt, parse_corruption
-from lrisk_cli.design import build_design
-from lrisk_cli.features import FeatureOptions, build_features
-from lrisk_cli.losses import make_loss
+from lrisk_cli.design.design import build_design
+from lrisk_cli.evaluation.comparison import ORACLE
+from lrisk_cli.evaluation.corruption import corrupt, parse_corruption
+from lrisk_cli.features.features import FeatureOptions, build_features
+from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import KernelName, SolverName
-from lrisk_cli.problem import make_problem
-from lrisk_cli.solvers.outcome import Limits
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.solvers.problem import make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
-from lrisk_cli.spectra import parse_risk
+from lrisk_cli.solvers.solution import Limits
 
 SETS = ("wine", "boston", "energy", "yacht", "concrete")
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.49)

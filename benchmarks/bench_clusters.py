@@ -28,12 +28,12 @@ from sklearn.metrics import average_precision_score
 from sklearn.neighbors import LocalOutlierFactor
 from threadpoolctl import threadpool_limits
 
-from lrisk_cli.clusters import ClusterOptions, cluster_rows, nearest
-from lrisk_cli.lloyd import Lloyd
+from lrisk_cli.clusters.clustering import ClusterOptions, cluster_rows, nearest
+from lrisk_cli.clusters.lloyd import Lloyd
+from lrisk_cli.clusters.seeds import draw_seeds
 from lrisk_cli.names import ClusterSolver
-from lrisk_cli.risk import Weigher
-from lrisk_cli.seeds import draw_seeds
-from lrisk_cli.spectra import parse_risk
+from lrisk_cli.risk.row_weights import RowWeighter
+from lrisk_cli.risk.spectrum import parse_risk
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "clustering"
 RESULTS = Path(__file__).parent / "results"
@@ -118,7 +118,7 @@ def seeding_row(n_seeds: int) -> dict[str, object]:
     risk, missed = parse_risk("subquantile:0.75"), 0
     for seed in range(n_seeds):
         X, test, labels = clouds(seed)
-        lloyd = Lloyd(X, 3, Weigher(risk, risk.weights(len(X))))
+        lloyd = Lloyd(X, 3, RowWeighter(risk, risk.weights(len(X))))
         rng = np.random.default_rng(seed)
         starts = [draw_seeds(X, 3, parse_risk("mean"), rng) for _ in range(10)]
         ends = [lloyd.descend(start, 1e-7, 300) for start in starts]
@@ -256,7 +256,7 @@ def speed_rows(n: int, repeats: int) -> Iterator[dict[str, object]]:
             for risk in ("mean", "subquantile:0.75", "lower-extremile:2"):
                 began = process_time()
                 spectrum = parse_risk(risk)
-                lloyd = Lloyd(X, k, Weigher(spectrum, spectrum.weights(n)))
+                lloyd = Lloyd(X, k, RowWeighter(spectrum, spectrum.weights(n)))
                 ended = lloyd.descend(start, 0.0, n_iterations)
                 spent = (process_time() - began) / ended.iterations
                 seconds.setdefault(risk, []).append(spent)

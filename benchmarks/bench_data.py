@@ -17,12 +17,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from record import record
 
-from lrisk_cli.design import DesignOptions, build_design
-from lrisk_cli.fitting import FitOptions, fit_design
+from lrisk_cli.design.design import DesignOptions, build_design
+from lrisk_cli.models.fitting import FitOptions, fit_design
 from lrisk_cli.names import Missing, SmoothingName, Standardize, Task
-from lrisk_cli.solvers.outcome import Limits
-from lrisk_cli.spectra import parse_risk
-from lrisk_cli.tables import open_table
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.solvers.solution import Limits
+from lrisk_cli.tables.table import open_table
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 RISKS = (

@@ -19,13 +19,13 @@ import numpy as np
 import pyarrow.parquet as pq
 from record import HERE, record
 
-from lrisk_cli.losses import make_loss
+from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import Sampling, SolverName
-from lrisk_cli.problem import Problem, make_problem
-from lrisk_cli.risk import Smoothing
-from lrisk_cli.solvers.outcome import Limits, Solution
+from lrisk_cli.risk.row_weights import Smoothing
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
-from lrisk_cli.spectra import parse_risk
+from lrisk_cli.solvers.solution import Limits, Solution
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "lerm_splits"
 SETS = ("simulated", "yacht", "energy", "concrete")
@@ -35,7 +35,7 @@ PASSES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class SolverRun:
     """Runs of one method on one problem: the step, the seconds of a run, curves by seed.
 
     curves: for each seed the passes and the suboptimality at the end of each epoch.
@@ -125,7 +125,7 @@ def follow(
     minimum: float,
     seeds: Sequence[int] = SEEDS,
     tol: float = 0.0,
-) -> Course:
+) -> SolverRun:
     """Run all seeds with one step; the own setting is judged by the best point it returns."""
     at_zero = problem.at(np.zeros(problem.shape), problem.weigher()).objective
     curves, began = [], perf_counter()
@@ -137,10 +137,10 @@ def follow(
         passes = np.array([epoch.passes for epoch in found.epochs])
         curves.append((passes, (values - minimum) / (at_zero - minimum)))
     seconds = (perf_counter() - began) / len(seeds)
-    return Course(label, step, seconds, tuple(curves))
+    return SolverRun(label, step, seconds, tuple(curves))
 
 
-def courses(problem: Problem, minimum: float) -> list[Course]:
+def courses(problem: Problem, minimum: float) -> list[SolverRun]:
     """The three methods in the paper's setting, and lsvrg in lrisk's own."""
     found = []
     for solver in (SolverName.LSVRG, SolverName.SGD, SolverName.SRDA):
@@ -151,7 +151,7 @@ def courses(problem: Problem, minimum: float) -> list[Course]:
     return found
 
 
-def draw(panels: dict[tuple[str, str], Sequence[Course]], risks: Sequence[str]) -> None:
+def draw(panels: dict[tuple[str, str], Sequence[SolverRun]], risks: Sequence[str]) -> None:
     """One panel for each set and risk, suboptimality against passes, seeds faint, median bold."""
     import matplotlib
 

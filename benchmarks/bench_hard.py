@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from record import record
 
-from lrisk_cli.losses import make_loss
+from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import SolverName
-from lrisk_cli.problem import Problem, make_problem
-from lrisk_cli.solvers.outcome import Limits
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
-from lrisk_cli.spectra import parse_risk
+from lrisk_cli.solvers.solution import Limits
 
 try:
     import cvxpy as cp

@@ -15,14 +15,14 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
-from lrisk_cli.certificate import weighted_minimiser
-from lrisk_cli.features import FeatureOptions, Features, build_features
-from lrisk_cli.losses import make_loss
+from lrisk_cli.features.features import FeatureOptions, Features, build_features
+from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import KernelName
-from lrisk_cli.problem import Problem, make_problem
-from lrisk_cli.solvers.outcome import Limits
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.solvers.certificate import weighted_minimiser
+from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
-from lrisk_cli.spectra import parse_risk
+from lrisk_cli.solvers.solution import Limits
 
 GAMMA = 0.1
 RISKS = ("superquantile:0.5", "superquantile:0.9", "extremile:2", "esrm:1")

@@ -13,12 +13,12 @@ from record import compare, record
 from sklearn.linear_model import LogisticRegression, Ridge
 from threadpoolctl import threadpool_limits
 
-from lrisk_cli.losses import make_loss
+from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import SolverName
-from lrisk_cli.problem import make_problem
-from lrisk_cli.solvers.outcome import Limits
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.solvers.problem import make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
-from lrisk_cli.spectra import parse_risk
+from lrisk_cli.solvers.solution import Limits
 
 RISKS = ("superquantile:0.5", "superquantile:0.9", "extremile:2", "esrm:1")
 NEWTON = SolverOptions(SolverName.NEWTON)

@@ -21,14 +21,14 @@ import pyarrow.csv
 from bench_newton import regression
 from record import compare, record
 
-from lrisk_cli.design import DesignOptions, build_design
-from lrisk_cli.losses import make_loss
+from lrisk_cli.design.design import DesignOptions, build_design
+from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import Missing
-from lrisk_cli.problem import Problem, make_problem
-from lrisk_cli.solvers.outcome import Limits
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
-from lrisk_cli.spectra import parse_risk
-from lrisk_cli.tables import open_table
+from lrisk_cli.solvers.solution import Limits
+from lrisk_cli.tables.table import open_table
 
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LRISK = [sys.executable, "-m", "lrisk_cli", "fit", "--quiet", "--force", "--missing", "drop"]

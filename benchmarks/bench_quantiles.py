@@ -18,9 +18,9 @@ from record import compare, record
 
 from lrisk_cli.commands.comparing import columns_read, compare_models, load_models
 from lrisk_cli.commands.scoring import RowTally, score_together
+from lrisk_cli.evaluation.quantiles import CURVE
 from lrisk_cli.progress import silent
-from lrisk_cli.quantiles import CURVE
-from lrisk_cli.tables import open_table
+from lrisk_cli.tables.table import open_table
 
 GROUP_ROWS = 100_000
 

@@ -32,8 +32,8 @@ print(time.process_time() - start)
 OURS = """
 import sys, time
 import pyarrow.csv, pyarrow.parquet
-from lrisk_cli.design import DesignOptions, encode_design, read_design
-from lrisk_cli.tables import open_table
+from lrisk_cli.design.design import DesignOptions, encode_design, read_design
+from lrisk_cli.tables.table import open_table
 start = time.process_time()
 options = DesignOptions(target="y")
 raw = read_design(open_table([sys.argv[1]]), options)

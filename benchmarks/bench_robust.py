@@ -12,13 +12,13 @@ import numpy as np
 from corrupted import CLASSES, contest, open_set
 from record import record
 
-from lrisk_cli.comparison import ORACLE
-from lrisk_cli.corruption import corrupt, parse_corruption
-from lrisk_cli.design import build_design
-from lrisk_cli.losses import make_loss
-from lrisk_cli.majority import find_majority
+from lrisk_cli.design.design import build_design
+from lrisk_cli.evaluation.comparison import ORACLE
+from lrisk_cli.evaluation.corruption import corrupt, parse_corruption
+from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import KernelName
-from lrisk_cli.threads import one_thread
+from lrisk_cli.native.threads import one_thread
+from lrisk_cli.robust.inlier_weights import find_majority
 
 SETS = ("wine", "boston", "energy", "yacht", "concrete")
 # Test RMSE over the oracle's, by corruption: the bound, and the sets that have one of their own.

@@ -12,7 +12,7 @@ import numpy as np
 from record import compare, record
 from scipy.optimize import isotonic_regression
 
-from lrisk_cli.kernels import core
+from lrisk_cli.native.kernels import core
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ import argparse
 import numpy as np
 from record import compare, record
 
-from lrisk_cli.kernels import core
-from lrisk_cli.losses import make_loss
+from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import Sampling
-from lrisk_cli.problem import Problem, make_problem
+from lrisk_cli.native.kernels import core
+from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.solvers.draws import RowDraws, random_state
 from lrisk_cli.solvers.lsvrg import Lsvrg
-from lrisk_cli.spectra import parse_risk
+from lrisk_cli.solvers.problem import Problem, make_problem
 
 
 def yardstick(X: np.ndarray, n_steps: int):

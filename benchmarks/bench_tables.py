@@ -13,7 +13,7 @@ import numpy as np
 from corrupted import CLASSES, contest
 from record import record
 
-from lrisk_cli.comparison import ORACLE
+from lrisk_cli.evaluation.comparison import ORACLE
 from lrisk_cli.names import KernelName
 
 

@@ -9,12 +9,12 @@ import argparse
 import numpy as np
 from record import compare, record
 
-from lrisk_cli.losses import make_loss
-from lrisk_cli.problem import Problem, make_problem
-from lrisk_cli.solvers.outcome import Limits, Solution
+from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.native.threads import team
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
-from lrisk_cli.spectra import parse_risk
-from lrisk_cli.threads import team
+from lrisk_cli.solvers.solution import Limits, Solution
 
 CASES = [
     (1_000_000, 20, 0, "superquantile:0.9"),

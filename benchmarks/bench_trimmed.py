@@ -16,15 +16,15 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from lrisk_cli.features import FeatureOptions, build_features
-from lrisk_cli.losses import make_loss
-from lrisk_cli.majority import find_majority
+from lrisk_cli.features.features import FeatureOptions, build_features
+from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import KernelName
-from lrisk_cli.problem import make_problem
-from lrisk_cli.solvers.outcome import Limits, Solution
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.robust.inlier_weights import find_majority
+from lrisk_cli.solvers.problem import make_problem
 from lrisk_cli.solvers.reweight import reweight
 from lrisk_cli.solvers.select import SolverOptions, solve
-from lrisk_cli.spectra import parse_risk
+from lrisk_cli.solvers.solution import Limits, Solution
 
 GAMMA, LOSS = 0.1, make_loss("squared")
 Arrays = tuple[np.ndarray, np.ndarray]

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-from lrisk_cli.comparison import Comparison, Contest, compare
-from lrisk_cli.corruption import parse_corruption
-from lrisk_cli.design import DesignOptions, RawDesign, read_design
-from lrisk_cli.features import FeatureOptions
-from lrisk_cli.fitting import FitOptions
+from lrisk_cli.baselines.registry import parse_rival
+from lrisk_cli.design.design import DesignOptions, RawDesign, read_design
+from lrisk_cli.evaluation.comparison import Comparison, Contest, compare
+from lrisk_cli.evaluation.corruption import parse_corruption
+from lrisk_cli.evaluation.splits import hold_out
+from lrisk_cli.features.features import FeatureOptions
+from lrisk_cli.models.fitting import FitOptions
 from lrisk_cli.names import KernelName, Missing, Task
-from lrisk_cli.rivals.registry import parse_rival
-from lrisk_cli.spectra import parse_risk
-from lrisk_cli.splits import hold_out
-from lrisk_cli.tables import Table, open_table
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.tables.table import Table, open_table
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 FILES = {

@@ -8,11 +8,11 @@ import numpy as np
 from bench_clusters import IMAGES, PAPER_SGD, accuracy, clouds, read_images
 from paper_claims import Case, Chapter, Claim
 
-from lrisk_cli.clusters import ClusterOptions, cluster_rows, nearest
+from lrisk_cli.clusters.clustering import ClusterOptions, cluster_rows, nearest
 from lrisk_cli.reports.figures import Plot, Series, draw
 from lrisk_cli.reports.html import Figure, Pictures
 from lrisk_cli.reports.pictures import draw_picture
-from lrisk_cli.spectra import parse_risk
+from lrisk_cli.risk.spectrum import parse_risk
 
 CLOUDS = ("mean", "subquantile:0.75", "lower-extremile:5")
 SHAPE = (28, 28)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from bench_figure2 import SETS, Course, best_step, follow, paper_options, read_problem, read_rows
+from bench_figure2 import SETS, SolverRun, best_step, follow, paper_options, read_problem, read_rows
 from paper_claims import GENERALLY, Case, Chapter, Claim
 from paper_training import (
     EASY,
@@ -16,15 +16,15 @@ from paper_training import (
     fall_case,
 )
 
-from lrisk_cli.losses import make_loss
+from lrisk_cli.evaluation.quantiles import Comparison, compare
+from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import SolverName
-from lrisk_cli.problem import Problem, make_problem
-from lrisk_cli.quantiles import Comparison, compare
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
 from lrisk_cli.reports.html import Figure
-from lrisk_cli.solvers.outcome import Limits, Solution
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
-from lrisk_cli.spectra import parse_risk
+from lrisk_cli.solvers.solution import Limits, Solution
 
 LEVELS = np.arange(1.0, 201.0) / 200.0
 TAIL = (LEVELS > 0.9) & (LEVELS < 1.0)
@@ -104,7 +104,7 @@ def _emotion() -> tuple[dict[str, Problem], Callable[[np.ndarray], np.ndarray]]:
     return problems, lambda W: loss.values(np.ascontiguousarray(X_test @ W), targets)
 
 
-def _train(problem: Problem, minimum: Solution) -> list[Course]:
+def _train(problem: Problem, minimum: Solution) -> list[SolverRun]:
     """The three methods in the paper's setting."""
     courses = []
     for k, solver in enumerate((SolverName.LSVRG, SolverName.SGD, SolverName.SRDA)):

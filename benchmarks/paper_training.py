@@ -7,7 +7,7 @@ import numpy as np
 from bench_figure2 import (
     SEEDS,
     SETS,
-    Course,
+    SolverRun,
     best_step,
     courses,
     follow,
@@ -17,12 +17,12 @@ from bench_figure2 import (
 from paper_claims import GENERALLY, OFTEN, Case, Chapter, Claim
 
 from lrisk_cli.names import SmoothingName, SolverName
-from lrisk_cli.problem import Problem
 from lrisk_cli.reports.figures import Plot, Series, draw
 from lrisk_cli.reports.html import Figure
-from lrisk_cli.risk import Smoothing
-from lrisk_cli.solvers.outcome import Limits
+from lrisk_cli.risk.row_weights import Smoothing
+from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.solvers.select import SolverOptions, solve
+from lrisk_cli.solvers.solution import Limits
 
 LSVRG, SGD, SRDA, OURS = 0, 1, 2, 3
 METHODS = ("lsvrg (paper)", "sgd (paper)", "srda (paper)", "lsvrg (lrisk's choice)")
@@ -33,7 +33,7 @@ HARD = ("mean", "superquantile:0.75", "extremile:2.5", "esrm:2")
 FLOOR = 1e-9
 TENFOLD = 10.0
 
-Panels = Mapping[tuple[str, str], Sequence[Course]]
+Panels = Mapping[tuple[str, str], Sequence[SolverRun]]
 
 
 def minimum_of(problem: Problem) -> float:
@@ -51,26 +51,26 @@ def train(risks: Sequence[str], penalty: float) -> Panels:
     return panels
 
 
-def middle(course: Course) -> tuple[np.ndarray, np.ndarray]:
+def middle(course: SolverRun) -> tuple[np.ndarray, np.ndarray]:
     """Passes and the median suboptimality of the seeds."""
     shortest = min(len(passes) for passes, _ in course.curves)
     values = np.median([v[:shortest] for _, v in course.curves], axis=0)
     return course.curves[0][0][:shortest], np.maximum(values, 1e-13)
 
 
-def last(course: Course) -> float:
+def last(course: SolverRun) -> float:
     """Median suboptimality at the end."""
     return float(middle(course)[1][-1])
 
 
-def late_fall(course: Course) -> float:
+def late_fall(course: SolverRun) -> float:
     """By what factor the median falls in the second half of the passes."""
     passes, values = middle(course)
     half = int(np.searchsorted(passes, 0.5 * passes[-1]))
     return float(values[half] / values[-1])
 
 
-def falls_linearly(course: Course) -> bool:
+def falls_linearly(course: SolverRun) -> bool:
     """A tenfold fall in the second half; 1/t would give a twofold one, 1/t^2 a fourfold one."""
     return late_fall(course) >= TENFOLD or last(course) <= FLOOR
 
@@ -229,12 +229,12 @@ def figure20(panels: Panels) -> Chapter:
     return Chapter("Figure 20", "run time", lead, figures, claims)
 
 
-def fall_case(key: tuple[str, str], course: Course, *, wanted: bool) -> Case:
+def fall_case(key: tuple[str, str], course: SolverRun, *, wanted: bool) -> Case:
     words = f"{course.method.split()[0]} falls {late_fall(course):.2g}-fold to {last(course):.1e}"
     return Case(", ".join(key), falls_linearly(course) == wanted, words)
 
 
-def _ratio_case(key: tuple[str, str], found: Sequence[Course], factor: float) -> Case:
+def _ratio_case(key: tuple[str, str], found: Sequence[SolverRun], factor: float) -> Case:
     """Whether the best of the others ends at `factor` times LSVRG or above."""
     best = min(last(found[SGD]), last(found[SRDA]))
     own = last(found[LSVRG])
@@ -243,13 +243,13 @@ def _ratio_case(key: tuple[str, str], found: Sequence[Course], factor: float) ->
     )
 
 
-def _beaten_case(key: tuple[str, str], found: Sequence[Course]) -> Case:
+def _beaten_case(key: tuple[str, str], found: Sequence[SolverRun]) -> Case:
     others = max(last(found[SGD]), last(found[SRDA]))
     own = last(found[LSVRG])
     return Case(", ".join(key), own > others, f"{own:.1e} against {others:.1e}")
 
 
-def _same_case(key: tuple[str, str], found: Sequence[Course]) -> Case:
+def _same_case(key: tuple[str, str], found: Sequence[SolverRun]) -> Case:
     own, other = found[LSVRG], found[SGD]
     close = _close(last(own), last(other))
     words = f"falls {late_fall(own):.2g}-fold to {last(own):.1e}, SGD ends at {last(other):.1e}"
@@ -267,7 +267,7 @@ def _smoothings(name: str) -> tuple[Smoothing, Smoothing]:
     return Smoothing(SmoothingName.ENTROPY, 1e-3), Smoothing(SmoothingName.L2, 1e-3 * n_rows)
 
 
-def _smoothed(name: str, risk: str, smoothing: Smoothing) -> Course:
+def _smoothed(name: str, risk: str, smoothing: Smoothing) -> SolverRun:
     """LSVRG on the smoothed risk, judged by the risk itself."""
     minimum = minimum_of(read_problem(name, risk))
     problem = read_problem(name, risk, smoothing=smoothing)
@@ -289,7 +289,7 @@ def _rank_changes(risk: str, n_epochs: int = 64) -> np.ndarray:
     return np.asarray(np.mean(runs, axis=0) / problem.n_rows)
 
 
-def course_figure(name: str, risk: str, found: Sequence[Course]) -> Figure:
+def course_figure(name: str, risk: str, found: Sequence[SolverRun]) -> Figure:
     series = []
     for k, course in enumerate(found):
         passes, values = middle(course)

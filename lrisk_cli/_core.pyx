@@ -3,7 +3,7 @@
 """Compiled kernels: arrays enter, arrays leave. No allocation, no Python objects, no GIL inside.
 
 Letters: X (n, d) rows, W (d, k) weights, lam (n,) row weights, sigma (n,) their sorted values.
-This source is built twice, see kernels.py; sums run in an order fixed by the row numbers.
+This source is built twice, see native/kernels.py; sums run in an order fixed by the row numbers.
 """
 
 from libc.math cimport INFINITY, exp, fabs, log, log1p, sqrt  # no-cython-lint (for the parts)
@@ -34,13 +34,13 @@ def cpu_has_avx2() -> bool:
     return lrisk_cpu_has_avx2()
 
 
-include "_core_reading.pxi"
-include "_core_passes.pxi"
-include "_core_softmax.pxi"
-include "_core_gram.pxi"
-include "_core_kernels.pxi"
-include "_core_sort.pxi"
-include "_core_pav.pxi"
-include "_core_simplex.pxi"
-include "_core_epochs.pxi"
-include "_core_clusters.pxi"
+include "native/reading.pxi"
+include "native/passes.pxi"
+include "native/softmax.pxi"
+include "native/gram.pxi"
+include "native/kernels.pxi"
+include "native/sort.pxi"
+include "native/pav.pxi"
+include "native/simplex.pxi"
+include "native/epochs.pxi"
+include "native/clusters.pxi"

@@ -14,8 +14,8 @@ from typer.core import TyperGroup
 
 from lrisk_cli import __version__
 from lrisk_cli.commands.configuring import command_function, configured
+from lrisk_cli.commands.streams import secure_streams
 from lrisk_cli.errors import ExitCode, LriskError
-from lrisk_cli.streams import secure_streams
 
 # First lines of the commands' help, here so that `lrisk --help` need not load the commands.
 COMMANDS = {

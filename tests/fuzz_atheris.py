@@ -15,19 +15,18 @@ from tempfile import TemporaryDirectory
 import atheris
 
 with atheris.instrument_imports(include=["lrisk_cli", "tomllib", "json"]):
-    from houses import made_files
-
-    from lrisk_cli import csvfiles
+    from helpers.house_prices import made_files
     from lrisk_cli.cli import COMMANDS, run
-    from lrisk_cli.clustermodel import load_clusters
     from lrisk_cli.commands.configuring import known_settings
-    from lrisk_cli.design import DesignOptions, build_design
+    from lrisk_cli.commands.settings import check_names, hold, read_config
+    from lrisk_cli.design.design import DesignOptions, build_design
     from lrisk_cli.errors import LriskError
-    from lrisk_cli.gates import parse_gate, parse_share, read_stored
-    from lrisk_cli.model import load_model
+    from lrisk_cli.evaluation.gates import parse_gate, parse_share, read_stored
+    from lrisk_cli.models.cluster_model import load_clusters
+    from lrisk_cli.models.model import load_model
     from lrisk_cli.names import Missing
-    from lrisk_cli.settings import check_names, hold, read_config
-    from lrisk_cli.tables import open_table
+    from lrisk_cli.tables import csv_files as csvfiles
+    from lrisk_cli.tables.table import open_table
 
 KNOWN = known_settings(COMMANDS)
 HOUSES = b"".join(made_files()["houses.csv"].splitlines(keepends=True)[:12])

@@ -21,7 +21,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from forks import load_everything, start
+
+from helpers.forks import load_everything, start
 
 N_ROWS = 4000
 FIT = ["fit", "t.csv", "--target", "y", "--quiet", "--force", "--max-passes", "20"]

@@ -13,7 +13,6 @@ from lrisk_cli.commands.cluster_pages import (
     write_cluster_page,
 )
 from lrisk_cli.errors import DataError, ExitCode
-from lrisk_cli.inputs import Inputs, make_inputs
 from lrisk_cli.names import (
     DEFAULT_CLUSTER_RISK,
     ClusterSolver,
@@ -22,15 +21,16 @@ from lrisk_cli.names import (
     Standardize,
     Unseen,
 )
+from lrisk_cli.tables.inputs import Inputs, make_inputs
 
 if TYPE_CHECKING:
-    from lrisk_cli.agreement import Agreement
-    from lrisk_cli.clustermodel import ClusterModel
-    from lrisk_cli.clusters import ClusterOptions, Placement
-    from lrisk_cli.design import Design, DesignOptions, RawDesign
+    from lrisk_cli.clusters.clustering import ClusterOptions, Placement
+    from lrisk_cli.design.design import Design, DesignOptions, RawDesign
+    from lrisk_cli.evaluation.agreement import Agreement
+    from lrisk_cli.models.cluster_model import ClusterModel
     from lrisk_cli.reports.cluster_plots import SeenRows
     from lrisk_cli.reports.clusters import Judged
-    from lrisk_cli.tables import Table
+    from lrisk_cli.tables.table import Table
 
 
 def cluster(
@@ -76,7 +76,7 @@ def cluster(
     Minimises a falling spectral risk of the squared distances to the nearest of K centres: rows
     far from every centre get little or no weight. With --risk mean this is k-means.
     """
-    from lrisk_cli.design import DesignOptions
+    from lrisk_cli.design.design import DesignOptions
 
     job = _Job(
         data=make_inputs(data, delimiter, decimal, na_values, memory_limit),
@@ -147,11 +147,11 @@ class _Done:
 
 def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
     """Read, design, cluster, judge, write."""
-    from lrisk_cli.clustermodel import make_model, save_clusters
-    from lrisk_cli.clusters import check_rows, find_clusters, pick
-    from lrisk_cli.design import encode_design, read_design
+    from lrisk_cli.clusters.clustering import check_rows, find_clusters, pick
+    from lrisk_cli.design.design import encode_design, read_design
+    from lrisk_cli.models.cluster_model import make_model, save_clusters
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables import check_apart, check_output, open_table, write_table
+    from lrisk_cli.tables.table import check_apart, check_output, open_table, write_table
 
     clock = Clock()
     for path in job.outputs:
@@ -199,7 +199,7 @@ def require_numbers(raw: "RawDesign") -> None:
 
 def _look(design: "Design", placed: "Placement") -> "SeenRows":
     """What the page shows of the rows, taken a few at a time."""
-    from lrisk_cli.clusters import CHUNK
+    from lrisk_cli.clusters.clustering import CHUNK
 
     views, outliers = RowViews(design.X.shape[1]), placed.outliers
     for start in range(0, len(design.X), CHUNK):
@@ -229,7 +229,7 @@ def _compare(
     """Read the labels, one more pass over the table, and compare the clusters with them."""
     import numpy as np
 
-    from lrisk_cli.agreement import LabelTally
+    from lrisk_cli.evaluation.agreement import LabelTally
 
     name = str(job.label)
     tally = LabelTally(f"{table.label}, column '{name}'", n_clusters, job.inliers)

@@ -9,7 +9,7 @@ from lrisk_cli.errors import UsageError
 from lrisk_cli.names import RISKS, ClusterSolver, Standardize
 
 if TYPE_CHECKING:
-    from lrisk_cli.clusters import ClusterOptions
+    from lrisk_cli.clusters.clustering import ClusterOptions
 
 Clusters = Annotated[
     str,
@@ -143,8 +143,8 @@ def solver_options(
     of_sgd: dict[str, float | int | None],
 ) -> "ClusterOptions":
     """What to minimise and how; an option that the solver would not read is refused."""
-    from lrisk_cli.clusters import ClusterOptions, check_options
-    from lrisk_cli.spectra import parse_risk
+    from lrisk_cli.clusters.clustering import ClusterOptions, check_options
+    from lrisk_cli.risk.spectrum import parse_risk
 
     other, own = (of_sgd, of_lloyd) if solver is ClusterSolver.LLOYD else (of_lloyd, of_sgd)
     for name, value in other.items():

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lrisk_cli.clustermodel import ClusterModel
-    from lrisk_cli.encoding import Encoding
-    from lrisk_cli.gates import Verdict
+    from lrisk_cli.design.encoding import Encoding
+    from lrisk_cli.evaluation.gates import Verdict
+    from lrisk_cli.models.cluster_model import ClusterModel
     from lrisk_cli.reports.cluster_plots import SeenRows
     from lrisk_cli.reports.clusters import Judged
 
@@ -73,7 +73,7 @@ class RowViews:
     """Keeps what a page shows of rows that come in batches: some of all, and the farthest."""
 
     def __init__(self, n_columns: int) -> None:
-        from lrisk_cli.thinning import RowSample
+        from lrisk_cli.tables.row_sample import RowSample
 
         self._limit = max(100, min(MOST_POINTS, MOST_NUMBERS // n_columns))
         self._sample = RowSample(self._limit)

@@ -12,23 +12,23 @@ from lrisk_cli.commands.cluster_pages import (
     write_evaluation_page,
 )
 from lrisk_cli.errors import DataError
-from lrisk_cli.inputs import Inputs
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
+from lrisk_cli.tables.inputs import Inputs
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from lrisk_cli.agreement import Agreement, LabelTally
-    from lrisk_cli.clustermodel import ClusterModel, Scored
     from lrisk_cli.commands.scoring import RowTally
-    from lrisk_cli.gathering import RowCounts
-    from lrisk_cli.metrics import Figures
+    from lrisk_cli.design.raw_rows import RowCounts
+    from lrisk_cli.evaluation.agreement import Agreement, LabelTally
+    from lrisk_cli.evaluation.metrics import Figures
+    from lrisk_cli.models.cluster_model import ClusterModel, Scored
     from lrisk_cli.reports.clusters import Judged
-    from lrisk_cli.spectra import Spectrum
-    from lrisk_cli.tables import Table
+    from lrisk_cli.risk.spectrum import Spectrum
+    from lrisk_cli.tables.table import Table
 
     Flags = NDArray[np.bool_]
     Codes = NDArray[np.int32]
@@ -80,7 +80,7 @@ class ScoredRows:
 
     def named(self) -> dict[str, Any]:
         """row, and id if there are ids."""
-        from lrisk_cli.tables import join_arrays
+        from lrisk_cli.tables.table import join_arrays
 
         return {"row": self.joined("rows")} | ({"id": join_arrays(self.ids)} if self.ids else {})
 
@@ -89,8 +89,8 @@ def load_cluster_scorer(
     path: str, missing: Missing | None, unseen: Unseen | None
 ) -> "ClusterModel":
     """The clusters, with the policies of the command line in place of those of the fit."""
-    from lrisk_cli.clustermodel import load_clusters
     from lrisk_cli.commands.scoring import with_policies
+    from lrisk_cli.models.cluster_model import load_clusters
 
     model = load_clusters(path)
     return replace(model, encoding=with_policies(path, model.encoding, missing, unseen))
@@ -136,13 +136,13 @@ def evaluate_clusters(
     bar: bool,
 ) -> int:
     """Judge clusters on a table: risks of the squared distances, labels, gates."""
-    from lrisk_cli.agreement import LabelTally
     from lrisk_cli.commands.worst_rows import WorstRows, count_rows
+    from lrisk_cli.evaluation.agreement import LabelTally
     from lrisk_cli.reports.clusters import cluster_evaluation_document, print_cluster_evaluation
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables import check_apart, check_output, open_table, write_table
+    from lrisk_cli.tables.table import check_apart, check_output, open_table, write_table
 
     model = load_cluster_scorer(path, missing, unseen)
     spectra, checks = _questions(model, asked)
@@ -194,9 +194,10 @@ def judge_rows(
     """Sizes of the clusters, the risks of the squared distances, and what the labels say."""
     import numpy as np
 
-    from lrisk_cli.clusters import find_outliers
-    from lrisk_cli.metrics import risk_figures, sort_losses
+    from lrisk_cli.clusters.clustering import find_outliers
+    from lrisk_cli.evaluation.metrics import risk_figures
     from lrisk_cli.reports.clusters import Judged
+    from lrisk_cli.risk.value import sort_losses
 
     k = len(model.centres)
     outliers = find_outliers(losses, model.outlier_distance)
@@ -221,7 +222,7 @@ def assignment_columns(
     """The columns of the assignments file, rows in reading order; `named` holds row and id."""
     import numpy as np
 
-    from lrisk_cli.rankings import rank
+    from lrisk_cli.evaluation.rankings import rank
 
     ranking = rank(losses, spectrum)
     return {
@@ -250,7 +251,12 @@ def _questions(
     model: "ClusterModel", asked: Questions
 ) -> "tuple[tuple[Spectrum, ...], gate_options.Checks]":
     """The risks to report, those that a gate mentions included, and the gates."""
-    from lrisk_cli.metrics import CLUSTER_METRICS, LABEL_METRICS, parse_risks, spell_metric
+    from lrisk_cli.evaluation.metrics import (
+        CLUSTER_METRICS,
+        LABEL_METRICS,
+        parse_risks,
+        spell_metric,
+    )
 
     known = (*CLUSTER_METRICS, *([] if asked.label is None else LABEL_METRICS))
     checks = asked.flags.parse("evaluate", lambda name: spell_metric(name, known))

@@ -7,7 +7,6 @@ import typer
 
 from lrisk_cli.commands import fit_options, options
 from lrisk_cli.errors import ExitCode, UsageError
-from lrisk_cli.inputs import Inputs, make_inputs
 from lrisk_cli.names import (
     CORRUPTIONS,
     RIVALS,
@@ -18,15 +17,16 @@ from lrisk_cli.names import (
     Task,
     Unseen,
 )
+from lrisk_cli.tables.inputs import Inputs, make_inputs
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lrisk_cli.comparison import Comparison, Contest, Judge
-    from lrisk_cli.corruption import Corruption
-    from lrisk_cli.features import FeatureOptions
-    from lrisk_cli.rivals.registry import Rival
+    from lrisk_cli.baselines.registry import Rival
+    from lrisk_cli.evaluation.comparison import Comparison, Contest, Judge
+    from lrisk_cli.evaluation.corruption import Corruption
+    from lrisk_cli.features.features import FeatureOptions
 
 # What rivals are told about bad rows where nothing was planted and nobody guesses.
 USUAL_EPS = 0.1
@@ -125,13 +125,13 @@ def compare(
     Every method learns from the same rows and features with the same penalty, and is judged on the
     rows left out. With --corrupt the rows to learn from are spoilt in a known way first.
     """
-    from lrisk_cli.comparison import compare as contend
-    from lrisk_cli.corruption import parse_corruption
-    from lrisk_cli.design import DesignOptions, find_task, read_design
+    from lrisk_cli.design.design import DesignOptions, find_task, read_design
+    from lrisk_cli.evaluation.comparison import compare as contend
+    from lrisk_cli.evaluation.corruption import parse_corruption
     from lrisk_cli.reports.comparisons import comparison_document, print_comparison
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables import check_apart, check_output, open_table
+    from lrisk_cli.tables.table import check_apart, check_output, open_table
 
     inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
     planted = None if corrupt is None else parse_corruption(corrupt)
@@ -188,8 +188,8 @@ def _contest(
     seed: int,
 ) -> "Contest":
     """Who takes part and on which terms; wrong options are refused."""
-    from lrisk_cli.comparison import Contest
-    from lrisk_cli.fitting import FitOptions, check_fit
+    from lrisk_cli.evaluation.comparison import Contest
+    from lrisk_cli.models.fitting import FitOptions, check_fit
     from lrisk_cli.solvers.select import SolverOptions
 
     if contamination is not None and not 0.0 < contamination < 0.5:
@@ -211,7 +211,7 @@ def _contest(
 
 def _parse_rivals(texts: Sequence[str] | None) -> "tuple[Rival, ...] | None":
     """Those named; None where none was, and nothing for `none`."""
-    from lrisk_cli.rivals.registry import parse_rival
+    from lrisk_cli.baselines.registry import parse_rival
 
     if texts is None:
         return None
@@ -229,7 +229,7 @@ def _usual_rivals(task: Task) -> "tuple[Rival, ...]":
     """All that learn such a target, without those whose library is not installed."""
     from importlib.util import find_spec
 
-    from lrisk_cli.rivals.registry import FAMILIES, Rival
+    from lrisk_cli.baselines.registry import FAMILIES, Rival
 
     installed = find_spec("sklearn") is not None
     return tuple(
@@ -242,11 +242,11 @@ def _usual_rivals(task: Task) -> "tuple[Rival, ...]":
 def _judge_by(inputs: Inputs) -> "Judge":
     """By the rows of another table, which is opened with the types of the first."""
     from lrisk_cli.commands.scoring import score_all
-    from lrisk_cli.comparison import judged_risks
-    from lrisk_cli.metrics import Figures, tally_figures
-    from lrisk_cli.model import Model
+    from lrisk_cli.evaluation.comparison import judged_risks
+    from lrisk_cli.evaluation.metrics import Figures, tally_figures
+    from lrisk_cli.models.model import Model
     from lrisk_cli.progress import silent
-    from lrisk_cli.tables import open_table
+    from lrisk_cli.tables.table import open_table
 
     def judge(model: Model) -> Figures:
         table = open_table(inputs, expected=model.encoding.dtypes)
@@ -267,7 +267,7 @@ def _splits(
     """True for the rows to judge by, split after split; the same in words."""
     import numpy as np
 
-    from lrisk_cli.splits import folds, hold_out
+    from lrisk_cli.evaluation.splits import folds, hold_out
 
     named = [n_folds is not None, holdout is not None, test is not None]
     if sum(named) > 1:

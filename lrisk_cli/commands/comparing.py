@@ -10,12 +10,13 @@ from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Progress, Report, silent
 
 if TYPE_CHECKING:
-    from lrisk_cli.design import DesignOptions, RowCounts
-    from lrisk_cli.fitting import FitOptions
-    from lrisk_cli.model import Model
-    from lrisk_cli.pairs import Group, PairedLosses
-    from lrisk_cli.quantiles import Array, Comparison
-    from lrisk_cli.tables import Table
+    from lrisk_cli.design.design import DesignOptions, RowCounts
+    from lrisk_cli.evaluation.paired_losses import Group, PairedLosses
+    from lrisk_cli.evaluation.quantiles import Comparison
+    from lrisk_cli.models.fitting import FitOptions
+    from lrisk_cli.models.model import Model
+    from lrisk_cli.tables.table import Table
+    from lrisk_cli.types import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def compare_models(
     models: "dict[str, Model]", table: "Table", by: str | None, levels: "Array", report: Report
 ) -> Outcome:
     """One pass over the table; what stays in memory are the losses."""
-    from lrisk_cli.pairs import PairedLosses
+    from lrisk_cli.evaluation.paired_losses import PairedLosses
 
     tally, pairs = RowTally(), PairedLosses(len(models), by)
     for scored in score_together(models, table, by, tally, report):
@@ -94,8 +95,8 @@ def compare_fits(
     report: Report,
 ) -> Outcome:
     """Fit by every risk (the baseline first) on each split, and compare on the rows held out."""
-    from lrisk_cli.pairs import average_groups
-    from lrisk_cli.quantiles import average
+    from lrisk_cli.evaluation.paired_losses import average_groups
+    from lrisk_cli.evaluation.quantiles import average
 
     splits = []
     for k in range(plan.repeats):
@@ -124,10 +125,10 @@ def _compare_on_split(
     """One split: the table is read to learn from it, then once more to score the rows held out."""
     import numpy as np
 
-    from lrisk_cli.design import build_design
-    from lrisk_cli.fitting import fit_design
-    from lrisk_cli.pairs import PairedLosses
-    from lrisk_cli.splits import hold_out
+    from lrisk_cli.design.design import build_design
+    from lrisk_cli.evaluation.paired_losses import PairedLosses
+    from lrisk_cli.evaluation.splits import hold_out
+    from lrisk_cli.models.fitting import fit_design
 
     design, tested = build_design(
         table, columns, hold_out=lambda n_rows: hold_out(n_rows, split.holdout, split.seed)

@@ -28,9 +28,9 @@ def config(
 
     Flags win over LRISK_* variables, these over the file that --config names or ./lrisk.toml.
     """
+    from lrisk_cli.commands.held_options import held_document, print_held
+    from lrisk_cli.commands.settings import Held, defaults_of, hold
     from lrisk_cli.reports.documents import print_document
-    from lrisk_cli.reports.held_options import held_document, print_held
-    from lrisk_cli.settings import Held, defaults_of, hold
 
     assert context.parent is not None  # noqa: S101
     commands = context.parent.command.list_commands(context)  # type: ignore[attr-defined]

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lrisk_cli.errors import UsageError
-from lrisk_cli.settings import (
+from lrisk_cli.commands.settings import (
     ConfigFile,
     Setting,
     check_names,
@@ -19,6 +18,7 @@ from lrisk_cli.settings import (
     read_config,
     settings_of,
 )
+from lrisk_cli.errors import UsageError
 
 # Where a context keeps the file that was read.
 META = "lrisk.config"

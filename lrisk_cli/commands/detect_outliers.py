@@ -10,9 +10,9 @@ from lrisk_cli.commands import (
     options,
     quantile_options,
 )
-from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import Dates, KernelName, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report
+from lrisk_cli.tables.inputs import make_inputs
 
 if TYPE_CHECKING:
     from lrisk_cli.commands.detect_subjects import Subject
@@ -75,13 +75,13 @@ def detect_outliers(
     from lrisk_cli.commands.detect_run import Job, run
     from lrisk_cli.commands.detect_subjects import Input, cluster_rows, fit_rows, stream_rows
     from lrisk_cli.commands.worst_rows import outlier_sentences
-    from lrisk_cli.design import DesignOptions
-    from lrisk_cli.fitting import FitOptions, check_fit
+    from lrisk_cli.design.design import DesignOptions
+    from lrisk_cli.models.fitting import FitOptions, check_fit
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.outliers import describe_border, outliers_document, print_outliers
+    from lrisk_cli.risk.spectrum import Spectrum
     from lrisk_cli.solvers.select import SolverOptions
-    from lrisk_cli.spectra import Spectrum
 
     of_targets = {
         "--task": task is not Task.AUTO,
@@ -155,6 +155,6 @@ def detect_outliers(
 
 
 def _spell(metric: str) -> str:
-    from lrisk_cli.metrics import CLUSTER_METRICS, spell_metric
+    from lrisk_cli.evaluation.metrics import CLUSTER_METRICS, spell_metric
 
     return spell_metric(metric, CLUSTER_METRICS)

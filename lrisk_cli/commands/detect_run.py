@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lrisk_cli.commands.detect_subjects import Looked, Subject
-    from lrisk_cli.metrics import Figures
-    from lrisk_cli.reasons import Reasons
+    from lrisk_cli.evaluation.metrics import Figures
+    from lrisk_cli.outliers.reasons import Reasons
     from lrisk_cli.reports.outliers import Found, TopRow
-    from lrisk_cli.spectra import Spectrum
+    from lrisk_cli.risk.spectrum import Spectrum
 
     Places = NDArray[np.intp]
 
@@ -49,7 +49,7 @@ def run(
 ) -> "Found":
     """Have the subject made, rank its rows, explain the top, write. make: reads and fits."""
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables import check_output
+    from lrisk_cli.tables.table import check_output
 
     for path in job.outputs:
         if path is not None:
@@ -69,10 +69,10 @@ def _rank(job: Job, subject: "Subject") -> "Found":
     """What was found; the ranking is written on the way, before the losses are sorted."""
     import numpy as np
 
-    from lrisk_cli.metrics import parse_risks
-    from lrisk_cli.rankings import largest_first
+    from lrisk_cli.evaluation.metrics import parse_risks
+    from lrisk_cli.evaluation.rankings import largest_first
     from lrisk_cli.reports.outliers import Found
-    from lrisk_cli.tables import write_parts
+    from lrisk_cli.tables.table import write_parts
 
     losses = subject.losses
     flags = _flag(subject)
@@ -107,7 +107,7 @@ def _flag(subject: "Subject") -> "NDArray[np.bool_]":
     import numpy as np
 
     from lrisk_cli.commands.detect_subjects import loss_kind
-    from lrisk_cli.contamination import scores
+    from lrisk_cli.robust.scale_mixture import scores
 
     flags = np.empty(len(subject.losses), np.bool_)
     kind, border = loss_kind(subject.model), subject.border
@@ -119,7 +119,7 @@ def _flag(subject: "Subject") -> "NDArray[np.bool_]":
 
 def _scores(subject: "Subject", places: Any) -> Any:
     from lrisk_cli.commands.detect_subjects import loss_kind
-    from lrisk_cli.contamination import scores
+    from lrisk_cli.robust.scale_mixture import scores
 
     return scores(subject.losses[places], loss_kind(subject.model), subject.border)
 
@@ -172,7 +172,7 @@ def _ranking_parts(
     import numpy as np
     import pyarrow as pa
 
-    from lrisk_cli.rankings import rank_places
+    from lrisk_cli.evaluation.rankings import rank_places
 
     order = rank_places(subject.losses)
     for start in range(0, len(order), _CHUNK):
@@ -196,7 +196,7 @@ def _reason_columns(reasons: "Reasons", told: "Places", places: "Places") -> dic
     import numpy as np
     import pyarrow as pa
 
-    from lrisk_cli.arrays import arrow_texts
+    from lrisk_cli.tables.arrays import arrow_texts
 
     at = np.minimum(np.searchsorted(told, places), len(told) - 1)
     silent = told[at] != places
@@ -216,7 +216,8 @@ def _figures(subject: "Subject", flags: Any, spectra: "tuple[Spectrum, ...]") ->
     """What gates can ask for. The losses are sorted thereby: nothing else needs them any more."""
     import numpy as np
 
-    from lrisk_cli.metrics import risk_figures, sort_losses
+    from lrisk_cli.evaluation.metrics import risk_figures
+    from lrisk_cli.risk.value import sort_losses
 
     rows = subject.rows
     return {
@@ -249,8 +250,8 @@ def _count_named(reasons: "Reasons") -> dict[str, int]:
 
 def _write(job: Job, subject: "Subject", found: "Found") -> None:
     """The page and the model."""
-    from lrisk_cli.clustermodel import ClusterModel, save_clusters
-    from lrisk_cli.model import save_model
+    from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
+    from lrisk_cli.models.model import save_model
 
     if job.html is not None:
         from lrisk_cli.commands.options import command_line

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 from lrisk_cli.commands.detect_options import default_clusters
 from lrisk_cli.commands.scoring import RowTally
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.inputs import Inputs
 from lrisk_cli.names import DEFAULT_CLUSTER_RISK, Missing, Unseen
 from lrisk_cli.progress import Report
+from lrisk_cli.tables.inputs import Inputs
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from lrisk_cli.clustermodel import ClusterModel
-    from lrisk_cli.contamination import Border
-    from lrisk_cli.design import Design, DesignOptions, RawDesign
-    from lrisk_cli.fitting import FitOptions
-    from lrisk_cli.model import Model
-    from lrisk_cli.reasons import Reasons, Usual
-    from lrisk_cli.tables import Table
+    from lrisk_cli.design.design import Design, DesignOptions, RawDesign
+    from lrisk_cli.models.cluster_model import ClusterModel
+    from lrisk_cli.models.fitting import FitOptions
+    from lrisk_cli.models.model import Model
+    from lrisk_cli.outliers.reasons import Reasons, Usual
+    from lrisk_cli.robust.scale_mixture import Threshold
+    from lrisk_cli.tables.table import Table
 
     Array = NDArray[np.float64]
     Places = NDArray[np.intp]
@@ -50,7 +50,7 @@ class Subject:
 
     model: "Model | ClusterModel"
     losses: "Array"
-    border: "Border"
+    border: "Threshold"
     rows: RowTally
     look: "Callable[[Places, bool], Looked]"
     notes: tuple[str, ...]
@@ -68,7 +68,7 @@ class Input:
 
     def open(self, **how: Any) -> "Table":
         """The table; refused if an output would replace an input."""
-        from lrisk_cli.tables import check_apart, open_table
+        from lrisk_cli.tables.table import check_apart, open_table
 
         table = open_table(self.data, **how)
         check_apart(self.outputs, [*self.others, *table.paths])
@@ -83,10 +83,10 @@ def fit_rows(
     report: Report,
 ) -> Subject:
     """Rows by their loss under a robust fit to them."""
-    from lrisk_cli.design import encode_design, read_design
-    from lrisk_cli.fitting import score_design
-    from lrisk_cli.reasons import explain_rows, usual_row
-    from lrisk_cli.robust import fit_robust
+    from lrisk_cli.design.design import encode_design, read_design
+    from lrisk_cli.models.fitting import score_design
+    from lrisk_cli.outliers.reasons import explain_rows, usual_row
+    from lrisk_cli.outliers.robust_fit import fit_robust
 
     raw = read_design(source.open(dtypes=dtypes), columns, report)
     rows = _tally(raw, columns.missing)
@@ -113,13 +113,13 @@ def cluster_rows(
     report: Report,
 ) -> Subject:
     """Rows by their squared distance to the nearest centre. ks: none for the usual number."""
-    from lrisk_cli.clustermodel import make_model
-    from lrisk_cli.clusters import ClusterOptions, check_rows, find_clusters, pick
+    from lrisk_cli.clusters.clustering import ClusterOptions, check_rows, find_clusters, pick
     from lrisk_cli.commands.cluster import require_numbers
-    from lrisk_cli.contamination import find_border
-    from lrisk_cli.design import encode_design, read_design
-    from lrisk_cli.reasons import explain_distances
-    from lrisk_cli.spectra import parse_risk
+    from lrisk_cli.design.design import encode_design, read_design
+    from lrisk_cli.models.cluster_model import make_model
+    from lrisk_cli.outliers.reasons import explain_distances
+    from lrisk_cli.risk.spectrum import parse_risk
+    from lrisk_cli.robust.scale_mixture import find_border
 
     raw = read_design(source.open(dtypes=dtypes), columns, report)
     require_numbers(raw)
@@ -148,8 +148,8 @@ def stream_rows(
     report: Report,
 ) -> Subject:
     """Rows by their loss under a model, 8 bytes of memory for each; `look` reads them again."""
-    from lrisk_cli.contamination import find_border
-    from lrisk_cli.metrics import check_largest
+    from lrisk_cli.risk.value import check_largest
+    from lrisk_cli.robust.scale_mixture import find_border
 
     model = _load(path, target, missing, unseen)
     table = source.open(expected=model.encoding.dtypes)
@@ -165,7 +165,7 @@ def stream_rows(
 
 def loss_kind(model: "Model | ClusterModel") -> Any:
     """ "squared" for errors and distances, "logistic" for classes."""
-    from lrisk_cli.clustermodel import ClusterModel
+    from lrisk_cli.models.cluster_model import ClusterModel
 
     return "squared" if isinstance(model, ClusterModel) else model.loss
 
@@ -206,7 +206,7 @@ def _load(
 ) -> "Model | ClusterModel":
     from lrisk_cli.commands.cluster_scoring import load_cluster_scorer
     from lrisk_cli.commands.scoring import load_scorer
-    from lrisk_cli.modelfile import model_kind
+    from lrisk_cli.models.model_file import model_kind
 
     if model_kind(path) == "clusters":
         if target is not None:
@@ -229,10 +229,10 @@ def _losses_of(
     """One pass over the table: what became of its rows, an ordinary one, and their losses."""
     import numpy as np
 
-    from lrisk_cli.arrays import Buffer
     from lrisk_cli.commands.scoring import score_table
-    from lrisk_cli.reasons import learned_row, usual_row
-    from lrisk_cli.thinning import RowSample
+    from lrisk_cli.outliers.reasons import learned_row, usual_row
+    from lrisk_cli.tables.arrays import Buffer
+    from lrisk_cli.tables.row_sample import RowSample
 
     rows, sample, kept = RowTally(), RowSample(SAMPLED_ROWS), Buffer(table.n_rows or 0)
     used = 0
@@ -264,8 +264,8 @@ def _look_again(
     import numpy as np
 
     from lrisk_cli.commands.scoring import score_table
-    from lrisk_cli.reasons import join_reasons
-    from lrisk_cli.tables import join_arrays
+    from lrisk_cli.outliers.reasons import join_reasons
+    from lrisk_cli.tables.table import join_arrays
 
     rows: list[Any] = []
     names: list[Any] = []
@@ -291,8 +291,8 @@ def _look_again(
 def _explain(
     model: "Model | ClusterModel", usual: "Usual", scored: Any, places: "Places"
 ) -> "Reasons":
-    from lrisk_cli.clustermodel import ClusterModel
-    from lrisk_cli.reasons import explain_distances, explain_rows
+    from lrisk_cli.models.cluster_model import ClusterModel
+    from lrisk_cli.outliers.reasons import explain_distances, explain_rows
 
     X = scored.encoded.X[places]
     if isinstance(model, ClusterModel):

@@ -9,16 +9,16 @@ from lrisk_cli.commands import cluster_options, gate_options, options
 from lrisk_cli.commands.cluster_pages import parse_page
 from lrisk_cli.commands.cluster_scoring import Questions, evaluate_clusters
 from lrisk_cli.errors import UsageError
-from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import EVALUATED_RISKS
 from lrisk_cli.progress import Report
+from lrisk_cli.tables.inputs import make_inputs
 
 if TYPE_CHECKING:
     from lrisk_cli.commands.scoring import RowKeeper, RowTally, ScoredTable
-    from lrisk_cli.gates import Verdict
-    from lrisk_cli.metrics import Figures, Intervals
-    from lrisk_cli.model import Model
-    from lrisk_cli.spectra import Spectrum
+    from lrisk_cli.evaluation.gates import Verdict
+    from lrisk_cli.evaluation.metrics import Figures, Intervals
+    from lrisk_cli.models.model import Model
+    from lrisk_cli.risk.spectrum import Spectrum
 
 Risks = Annotated[
     list[str] | None,
@@ -107,7 +107,7 @@ def evaluate(
     from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.reports.terminal import print_evaluation
-    from lrisk_cli.tables import check_apart, check_output, open_table
+    from lrisk_cli.tables.table import check_apart, check_output, open_table
 
     scorer = load_scorer(model, missing, unseen)
     spectra, checks = _questions(scorer, risk or (), flags)
@@ -141,7 +141,7 @@ def _has_clusters(
     path: str, label: str | None, image_shape: str | None, *, intervals: bool
 ) -> bool:
     """Whether the model holds clusters; options that are not for its kind are refused."""
-    from lrisk_cli.modelfile import model_kind
+    from lrisk_cli.models.model_file import model_kind
 
     if model_kind(path) == "clusters":
         if intervals:
@@ -158,7 +158,7 @@ def _questions(
     model: "Model", risks: Sequence[str], flags: gate_options.GateFlags
 ) -> "tuple[tuple[Spectrum, ...], gate_options.Checks]":
     """The risks to report, those that a gate mentions included, and the gates."""
-    from lrisk_cli.metrics import metric_name, parse_risks
+    from lrisk_cli.evaluation.metrics import metric_name, parse_risks
 
     checks = flags.parse("evaluate", lambda name: metric_name(name, model.task))
     spectra = (*parse_risks(risks), *parse_risks(checks.risks or ["mean"]))
@@ -172,7 +172,8 @@ def _figures(
     report: Report,
 ) -> "tuple[Figures, Intervals | None]":
     """All figures of the losses by name, and intervals of the risks where a seed is given."""
-    from lrisk_cli.metrics import bootstrap_intervals, risk_figures, sort_losses
+    from lrisk_cli.evaluation.metrics import bootstrap_intervals, risk_figures
+    from lrisk_cli.risk.value import sort_losses
 
     ascending = sort_losses(scored.tally.losses)
     figures = risk_figures(ascending, spectra) | scored.tally.figures(ascending)
@@ -193,8 +194,8 @@ def _row_figures(model: "Model", rows: "RowTally") -> "Figures":
 
 def _write_losses(path: str, model: "Model", kept: "RowKeeper") -> None:
     from lrisk_cli.commands.scoring import labelled
-    from lrisk_cli.rankings import losses_columns
-    from lrisk_cli.tables import write_table
+    from lrisk_cli.evaluation.rankings import losses_columns
+    from lrisk_cli.tables.table import write_table
 
     targets = labelled(model, kept.joined("targets"))
     columns = losses_columns(kept.named(model), targets, kept.joined("losses"), model.spectrum)

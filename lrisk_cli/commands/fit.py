@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from lrisk_cli.commands import fit_options, options, solver_options
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
-from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import (
     Dates,
     KernelName,
@@ -19,11 +18,12 @@ from lrisk_cli.names import (
     Task,
     Unseen,
 )
+from lrisk_cli.tables.inputs import make_inputs
 
 if TYPE_CHECKING:
     from lrisk_cli.commands.fit_run import Done, Job, Result
-    from lrisk_cli.fitting import FitOptions
-    from lrisk_cli.selection import Scheme
+    from lrisk_cli.evaluation.selection import Scheme
+    from lrisk_cli.models.fitting import FitOptions
 
 
 def fit(
@@ -97,10 +97,10 @@ def fit(
     """
     from lrisk_cli.commands.fit_files import FitFiles, name_files
     from lrisk_cli.commands.fit_run import Job, run
-    from lrisk_cli.design import DesignOptions
-    from lrisk_cli.fitting import FitOptions, check_fit
-    from lrisk_cli.solvers.outcome import Limits
+    from lrisk_cli.design.design import DesignOptions
+    from lrisk_cli.models.fitting import FitOptions, check_fit
     from lrisk_cli.solvers.select import SolverOptions
+    from lrisk_cli.solvers.solution import Limits
 
     step_size, decay = solver_options.parse_step(step)
     how = SolverOptions(
@@ -171,7 +171,7 @@ def _scheme(
     n_folds: int | None, metric: str | None, seed: int, fits: "Sequence[FitOptions]", task: Task
 ) -> "Scheme | None":
     """How to choose among the fits, if that is asked for."""
-    from lrisk_cli.selection import Scheme, check_metric, default_metric
+    from lrisk_cli.evaluation.selection import Scheme, check_metric, default_metric
 
     if n_folds is not None:
         return Scheme(n_folds, seed, check_metric(metric or default_metric(fits), task))
@@ -184,12 +184,12 @@ def _scheme(
 
 def _show_plan(job: "Job", *, as_json: bool, quiet: bool, bar: bool) -> None:
     """What the job would read, and the memory that it would take."""
-    from lrisk_cli.features import count_values
-    from lrisk_cli.planning import plan_design
+    from lrisk_cli.design.planning import plan_design
+    from lrisk_cli.features.features import count_values
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.plans import plan_document, print_plan
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables import open_table
+    from lrisk_cli.tables.table import open_table
 
     kernel = job.fits[0].features
 

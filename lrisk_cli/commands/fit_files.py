@@ -49,7 +49,7 @@ def name_files(asked: FitFiles, risks: Sequence[str], *, apart: bool) -> tuple[F
 
 def check_files(asked: FitFiles, files: Sequence[FitFiles], *, force: bool) -> None:
     """Refuse files that cannot be written before any work starts."""
-    from lrisk_cli.outputs import check_output, check_suffix
+    from lrisk_cli.tables.outputs import check_output, check_suffix
 
     new = _new_folders(asked)
     for folder in new:

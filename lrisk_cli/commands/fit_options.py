@@ -23,8 +23,8 @@ from lrisk_cli.names import (
 )
 
 if TYPE_CHECKING:
-    from lrisk_cli.features import FeatureOptions
-    from lrisk_cli.spectra import Spectrum
+    from lrisk_cli.features.features import FeatureOptions
+    from lrisk_cli.risk.spectrum import Spectrum
 
 Target = Annotated[
     str, typer.Option("--target", metavar="COLUMN", help="Column to predict.", show_default=False)
@@ -275,7 +275,7 @@ def parse_names(text: str | None) -> tuple[str, ...]:
 
 def parse_risks(texts: Sequence[str]) -> "tuple[Spectrum, ...]":
     """The risks to minimise, the usual one where none is named; each once."""
-    from lrisk_cli.spectra import parse_risk
+    from lrisk_cli.risk.spectrum import parse_risk
 
     for text in texts:
         if "," in text:
@@ -330,7 +330,7 @@ def parse_features(
     feature_map: FeatureMapName | None,
 ) -> "FeatureOptions":
     """The options of the kernel, with gamma and rank read."""
-    from lrisk_cli.features import FeatureOptions
+    from lrisk_cli.features.features import FeatureOptions
 
     return FeatureOptions(
         kernel, _parse_gamma(gamma), degree, coef0, _parse_rank(rank), feature_map

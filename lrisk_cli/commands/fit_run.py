@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 from lrisk_cli.commands.clock import Clock
 from lrisk_cli.commands.fit_files import FitFiles, check_files, make_folders
 from lrisk_cli.errors import UsageError
-from lrisk_cli.inputs import Inputs
 from lrisk_cli.progress import Progress, Report
+from lrisk_cli.tables.inputs import Inputs
 
 if TYPE_CHECKING:
-    from lrisk_cli.arrays import Flags
-    from lrisk_cli.design import Design, DesignOptions, RawDesign
-    from lrisk_cli.encoding import Encoding
-    from lrisk_cli.fitting import FitOptions, Fitted, ScoredRows
-    from lrisk_cli.metrics import Figures
-    from lrisk_cli.model import Model
+    from lrisk_cli.design.design import Design, DesignOptions, RawDesign
+    from lrisk_cli.design.encoding import Encoding
+    from lrisk_cli.evaluation.metrics import Figures
+    from lrisk_cli.evaluation.selection import CrossValidation, Scheme
+    from lrisk_cli.models.fitting import FitOptions, Fitted, ScoredRows
+    from lrisk_cli.models.model import Model
     from lrisk_cli.reports.paths import PathEntry
-    from lrisk_cli.selection import CrossValidation, Scheme
-    from lrisk_cli.solvers.outcome import Epoch
-    from lrisk_cli.tables import Table
-    from lrisk_cli.thinning import RowSample
+    from lrisk_cli.solvers.solution import Epoch
+    from lrisk_cli.tables.row_sample import RowSample
+    from lrisk_cli.tables.table import Table
+    from lrisk_cli.types import Flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Job:
 
     def check_apart(self, inputs: Sequence[str]) -> None:
         """Refuse outputs that would replace one another or an input."""
-        from lrisk_cli.tables import check_apart
+        from lrisk_cli.tables.table import check_apart
 
         # With a scheme one candidate writes its files, so they may share them.
         written = [tuple(files.by_option.values()) for files in self.files]
@@ -73,7 +73,7 @@ class Result:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is odd about its features and about the fit."""
-        from lrisk_cli.fitting import remarks
+        from lrisk_cli.models.fitting import remarks
 
         return (*self.fitted.notes, *remarks(self.fitted.model.fit))
 
@@ -111,9 +111,9 @@ class Done:
 
 def run(job: Job, *, force: bool, quiet: bool, bar: bool) -> Done:
     """Read, choose if asked to, design, solve, judge, write."""
-    from lrisk_cli.design import encode_design, read_design
+    from lrisk_cli.design.design import encode_design, read_design
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables import open_table
+    from lrisk_cli.tables.table import open_table
 
     clock = Clock()
     check_files(job.asked, job.files, force=force)
@@ -145,7 +145,7 @@ def run(job: Job, *, force: bool, quiet: bool, bar: bool) -> Done:
 
 def _hold_out_rule(job: Job) -> "Callable[[int], Flags] | None":
     """Which rows to keep for testing, once their number is known."""
-    from lrisk_cli.splits import hold_out
+    from lrisk_cli.evaluation.splits import hold_out
 
     fraction, seed = job.holdout, job.seed
     if fraction is None:
@@ -164,7 +164,7 @@ def _choose(
         return job, None
     import numpy as np
 
-    from lrisk_cli.selection import cross_validate
+    from lrisk_cli.evaluation.selection import cross_validate
 
     rows = np.arange(len(raw.gathered.rows.rows))
     if keep_out is not None:
@@ -177,7 +177,7 @@ def _choose(
 
 def _open_test(job: Job, encoding: "Encoding") -> "Table":
     """The table to test on; it is refused before the solver starts if a column is absent."""
-    from lrisk_cli.tables import open_table
+    from lrisk_cli.tables.table import open_table
 
     table = open_table(job.data.beside(str(job.test)), expected=encoding.dtypes)
     job.check_apart(table.paths)
@@ -188,7 +188,7 @@ def _open_test(job: Job, encoding: "Encoding") -> "Table":
 
 def _solve(job: Job, design: "Design", report: Report) -> list[Result]:
     """One fit after the other, each from where the last one ended."""
-    from lrisk_cli.fitting import fit_design, make_features
+    from lrisk_cli.models.fitting import fit_design, make_features
 
     results: list[Result] = []
     features, W = make_features(design, job.fits[0], report), None
@@ -211,7 +211,7 @@ def _judge(
     report: Report,
 ) -> None:
     """Add the figures of each model on the rows it learned from and on those to test on."""
-    from lrisk_cli.fitting import score_design
+    from lrisk_cli.models.fitting import score_design
 
     paged = job.asked.html is not None
     for result in results:
@@ -231,7 +231,7 @@ def _add_figures(
 ) -> None:
     """The figures on the rows of a design and, for a page, what it draws of them."""
     from lrisk_cli.commands.scoring import sample_rows
-    from lrisk_cli.metrics import judge_rows, parse_risks
+    from lrisk_cli.evaluation.metrics import judge_rows, parse_risks
 
     result.figures[name] = judge_rows(
         result.fitted.model.task, scored.losses, design.targets, scored.predictions, parse_risks(())
@@ -243,8 +243,8 @@ def _add_figures(
 def _judge_table(results: list[Result], table: "Table", report: Report) -> None:
     """Add the figures of each model on a table, which is read once; they encode it alike."""
     from lrisk_cli.commands.scoring import SAMPLED_ROWS, RowTally, score_table
-    from lrisk_cli.metrics import Tally, parse_risks, tally_figures
-    from lrisk_cli.thinning import RowSample
+    from lrisk_cli.evaluation.metrics import Tally, parse_risks, tally_figures
+    from lrisk_cli.tables.row_sample import RowSample
 
     models = [result.fitted.model for result in results]
     tallies = [Tally(model.task) for model in models]
@@ -264,8 +264,8 @@ def _judge_table(results: list[Result], table: "Table", report: Report) -> None:
 
 def _write(job: Job, results: Sequence[Result], design: "Design") -> None:
     """Write the files that were asked for, the models last."""
-    from lrisk_cli.model import save_model
-    from lrisk_cli.tables import write_table
+    from lrisk_cli.models.model import save_model
+    from lrisk_cli.tables.table import write_table
 
     make_folders(job.asked)
     for result in results:
@@ -295,7 +295,7 @@ def _write_page(path: str, result: Result, design: "Design") -> None:
 
 def _losses_columns(model: "Model", design: "Design", scored: "ScoredRows") -> dict[str, Any]:
     from lrisk_cli.commands.scoring import labelled
-    from lrisk_cli.rankings import losses_columns
+    from lrisk_cli.evaluation.rankings import losses_columns
 
     named = {"row": design.rows, "prediction": labelled(model, scored.predictions)}
     if design.ids is not None:

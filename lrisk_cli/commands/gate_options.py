@@ -11,7 +11,7 @@ import typer
 from lrisk_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from lrisk_cli.gates import Figures, Gate, StoredFigures, Verdict
+    from lrisk_cli.evaluation.gates import Figures, Gate, StoredFigures, Verdict
     from lrisk_cli.reports.github import NamedVerdict, Shown
 
 MAX_WORSENING = "10%"
@@ -71,7 +71,7 @@ class GateFlags:
 
     def parse(self, command: str, canonical: Callable[[str], str]) -> "Checks":
         """What they ask. canonical: spells a metric of this command, or refuses it."""
-        from lrisk_cli.gates import parse_gate, parse_share, read_stored
+        from lrisk_cli.evaluation.gates import parse_gate, parse_share, read_stored
 
         if self.stored is None and self.max_worsening is not None:
             raise UsageError(
@@ -106,13 +106,13 @@ class Checks:
     @property
     def risks(self) -> list[str]:
         """The risks that gates mention."""
-        from lrisk_cli.metrics import is_risk
+        from lrisk_cli.evaluation.metrics import is_risk
 
         return [gate.metric for gate in self.gates if is_risk(gate.metric)]
 
     def judge(self, figures: "Figures", others: "Figures | None" = None) -> "tuple[Verdict, ...]":
         """Of each gate, then of each stored figure. others: what gates alone can ask for."""
-        from lrisk_cli.gates import judge
+        from lrisk_cli.evaluation.gates import judge
 
         compared = () if self.stored is None else self.stored.gates(figures)
         return judge((*self.gates, *compared), {**figures, **(others or {})})
@@ -133,8 +133,8 @@ class Checks:
         for sentence in (*warned, *skipped):
             print(f"lrisk: warning: {_one_line(sentence)}", file=sys.stderr)
         if self.junit is not None:
-            from lrisk_cli.outputs import write_bytes
             from lrisk_cli.reports.junit import junit_document
+            from lrisk_cli.tables.outputs import write_bytes
 
             subject = shown.file or "several files"
             write_bytes(self.junit, junit_document(self.command, subject, verdicts, skipped))

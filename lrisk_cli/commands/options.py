@@ -87,7 +87,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist
 def _set_spreadsheet_safe(context: typer.Context, wanted: bool) -> bool:
     """Have the files of this command written so."""
     if wanted:
-        from lrisk_cli.outputs import SPREADSHEET_SAFE
+        from lrisk_cli.tables.outputs import SPREADSHEET_SAFE
 
         token = SPREADSHEET_SAFE.set(True)
         context.call_on_close(lambda: SPREADSHEET_SAFE.reset(token))
@@ -108,7 +108,7 @@ SpreadsheetSafe = Annotated[
 def _set_threads(context: typer.Context, n_threads: int) -> int:
     """Have the rows of this command's fits worked on by so many."""
     if n_threads > 1:
-        from lrisk_cli.threads import team
+        from lrisk_cli.native.threads import team
 
         context.with_resource(team(n_threads))
     return n_threads

@@ -7,14 +7,14 @@ import typer
 
 from lrisk_cli.commands import options
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.inputs import make_inputs
 from lrisk_cli.progress import Report
+from lrisk_cli.tables.inputs import make_inputs
 
 if TYPE_CHECKING:
-    from lrisk_cli.clustermodel import ClusterModel
     from lrisk_cli.commands.scoring import RowKeeper, RowTally
-    from lrisk_cli.model import Model
-    from lrisk_cli.tables import Table
+    from lrisk_cli.models.cluster_model import ClusterModel
+    from lrisk_cli.models.model import Model
+    from lrisk_cli.tables.table import Table
 
 Output = Annotated[
     str | None,
@@ -53,11 +53,11 @@ def predict(
     """
     from lrisk_cli.commands.cluster_scoring import load_cluster_scorer
     from lrisk_cli.commands.scoring import load_scorer
-    from lrisk_cli.modelfile import model_kind
+    from lrisk_cli.models.model_file import model_kind
     from lrisk_cli.reports.documents import prediction_document, print_document
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.reports.terminal import describe_rows
-    from lrisk_cli.tables import check_apart, check_output, open_table, write_csv, write_table
+    from lrisk_cli.tables.table import check_apart, check_output, open_table, write_csv, write_table
 
     if json and output is None:
         raise UsageError("--json needs -o FILE: without it the predictions are printed")
@@ -84,9 +84,9 @@ def _score(
     model: "Model | ClusterModel", table: "Table", id_column: str | None, report: Report
 ) -> "tuple[dict[str, Any], RowTally]":
     """One pass over the table: the columns to write, and what became of its rows."""
-    from lrisk_cli.clustermodel import ClusterModel
     from lrisk_cli.commands.cluster_scoring import ScoredRows, prediction_columns
     from lrisk_cli.commands.scoring import RowKeeper, RowTally, score_table
+    from lrisk_cli.models.cluster_model import ClusterModel
 
     rows, features = RowTally(), model.encoding.feature_names
     if isinstance(model, ClusterModel):

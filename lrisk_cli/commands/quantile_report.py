@@ -7,13 +7,13 @@ from lrisk_cli.commands import fit_options, gate_options, options, quantile_opti
 from lrisk_cli.commands.comparing import Outcome
 from lrisk_cli.commands.quantile_subjects import Subject, files_subject, fits_subject
 from lrisk_cli.errors import UsageError
-from lrisk_cli.inputs import make_inputs
 from lrisk_cli.names import REPORTED_QUANTILES
+from lrisk_cli.tables.inputs import make_inputs
 
 if TYPE_CHECKING:
-    from lrisk_cli.gates import Verdict
-    from lrisk_cli.quantiles import Array
+    from lrisk_cli.evaluation.gates import Verdict
     from lrisk_cli.reports.quantile_results import QuantileResults
+    from lrisk_cli.types import Array
 
 LEVELLED = ("difference", "normalised_difference")
 OVERALL = ("tail_gained", "average_lost")
@@ -65,10 +65,10 @@ def quantile_report(
     are fitted on the spot. Differences are baseline minus model: positive where the model is
     better.
     """
-    from lrisk_cli.quantiles import parse_levels
+    from lrisk_cli.evaluation.quantiles import parse_levels
     from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables import check_apart
+    from lrisk_cli.tables.table import check_apart
 
     inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
     checks = gate_options.GateFlags(
@@ -113,7 +113,7 @@ class _Asked:
         """All levels at which quantiles are needed, ascending: asked for, gated, and drawn."""
         import numpy as np
 
-        from lrisk_cli.quantiles import CURVE
+        from lrisk_cli.evaluation.quantiles import CURVE
 
         gated = [_level_of(gate.metric) for gate in self.checks.gates]
         wanted = [*self.quantiles, *(level for level in gated if level is not None)]
@@ -122,7 +122,7 @@ class _Asked:
 
 def _metric_name(text: str) -> str:
     """The spelling under which a metric is reported; a metric without a figure is refused."""
-    from lrisk_cli.quantiles import parse_level
+    from lrisk_cli.evaluation.quantiles import parse_level
 
     name, separator, level = text.strip().lower().partition(":")
     if separator and name in LEVELLED:
@@ -141,7 +141,7 @@ def _level_of(metric: str) -> float | None:
 
 def _verdicts(outcome: Outcome, asked: _Asked) -> "tuple[tuple[str | None, Verdict], ...]":
     """Every gate about models on each of them, then those about the rows, once."""
-    from lrisk_cli.gates import judge
+    from lrisk_cli.evaluation.gates import judge
 
     gates, stored = asked.checks.gates, asked.checks.stored
     of_models = [gate for gate in gates if gate.metric not in OF_ROWS]
@@ -215,7 +215,7 @@ def _results(subject: Subject, outcome: Outcome, asked: _Asked) -> "QuantileResu
 
 def _check_outputs(output: str | None, html: str | None, junit: str | None, *, force: bool) -> None:
     """Refuse outputs that cannot be written before any work starts."""
-    from lrisk_cli.tables import check_output
+    from lrisk_cli.tables.table import check_output
 
     if output is not None:
         check_output(output, force=force, table=not _is_json(output))
@@ -231,7 +231,7 @@ def _is_json(path: str) -> bool:
 def _write(results: "QuantileResults", output: str | None, html: str | None) -> None:
     from lrisk_cli.reports.documents import encode_document
     from lrisk_cli.reports.quantile_results import quantile_columns, quantile_document
-    from lrisk_cli.tables import write_bytes, write_table
+    from lrisk_cli.tables.table import write_bytes, write_table
 
     if html is not None:
         from lrisk_cli.reports.html import write_page

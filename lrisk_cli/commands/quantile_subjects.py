@@ -14,17 +14,17 @@ from lrisk_cli.commands.comparing import (
     load_models,
 )
 from lrisk_cli.errors import UsageError
-from lrisk_cli.inputs import Inputs
 from lrisk_cli.names import DEFAULT_RISK, Dates, Missing, Task, Unseen
 from lrisk_cli.progress import Report
+from lrisk_cli.tables.inputs import Inputs
 
 if TYPE_CHECKING:
-    from lrisk_cli.design import DesignOptions
-    from lrisk_cli.fitting import FitOptions
-    from lrisk_cli.model import Model
-    from lrisk_cli.quantiles import Array
+    from lrisk_cli.design.design import DesignOptions
+    from lrisk_cli.models.fitting import FitOptions
+    from lrisk_cli.models.model import Model
     from lrisk_cli.reports.quantile_results import Splits
-    from lrisk_cli.tables import Table
+    from lrisk_cli.tables.table import Table
+    from lrisk_cli.types import Array
 
 
 class Subject(Protocol):
@@ -55,7 +55,7 @@ class ModelFiles:
         return tuple(self.models)
 
     def open(self, data: Inputs) -> "Table":
-        from lrisk_cli.tables import open_table
+        from lrisk_cli.tables.table import open_table
 
         return open_table(data, expected=columns_read(self.models))
 
@@ -80,7 +80,7 @@ class FitsOnSplits:
         return ()
 
     def open(self, data: Inputs) -> "Table":
-        from lrisk_cli.tables import open_table
+        from lrisk_cli.tables.table import open_table
 
         return open_table(data, dtypes=self.dtypes)
 
@@ -117,10 +117,10 @@ def files_subject(
 def fits_subject(
     given: Mapping[str, Any], missing: Missing | None, unseen: Unseen | None
 ) -> FitsOnSplits:
-    from lrisk_cli.design import DesignOptions
-    from lrisk_cli.fitting import FitOptions, check_fit
-    from lrisk_cli.spectra import Spectrum, parse_risk
-    from lrisk_cli.splits import hold_out
+    from lrisk_cli.design.design import DesignOptions
+    from lrisk_cli.evaluation.splits import hold_out
+    from lrisk_cli.models.fitting import FitOptions, check_fit
+    from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 
     if given["--target"] is None:
         raise UsageError(

@@ -3,7 +3,7 @@
 
 def schema() -> None:
     """Print the JSON Schema of model files."""
-    from lrisk_cli.modelfile import model_schema
+    from lrisk_cli.models.model_file import model_schema
     from lrisk_cli.reports.documents import print_document
 
     print_document(model_schema())

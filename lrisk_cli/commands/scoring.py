@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from lrisk_cli.cells import Texts
     from lrisk_cli.commands.worst_rows import WorstRows
-    from lrisk_cli.design import Design, RowCounts
-    from lrisk_cli.encoding import EncodedBatch, Encoding
-    from lrisk_cli.fitting import ScoredRows
-    from lrisk_cli.metrics import Tally
-    from lrisk_cli.model import Model, Scored
+    from lrisk_cli.design.design import Design, RowCounts
+    from lrisk_cli.design.encoding import EncodedBatch, Encoding
+    from lrisk_cli.evaluation.metrics import Tally
+    from lrisk_cli.models.fitting import ScoredRows
+    from lrisk_cli.models.model import Model, Scored
     from lrisk_cli.reports.plots import JudgedRows
-    from lrisk_cli.tables import Batch, Table
-    from lrisk_cli.thinning import RowSample
+    from lrisk_cli.tables.cells import Texts
+    from lrisk_cli.tables.row_sample import RowSample
+    from lrisk_cli.tables.table import Batch, Table
 
 # Rows whose predictions are kept for a picture.
 SAMPLED_ROWS = 1500
@@ -51,7 +51,7 @@ class RowTally:
 
     def counts(self) -> "RowCounts":
         """Rows read, used, dropped by reason, and cells filled in."""
-        from lrisk_cli.design import RowCounts
+        from lrisk_cli.design.design import RowCounts
 
         return RowCounts(self.read, self.used, self.dropped, self.filled)
 
@@ -72,7 +72,7 @@ class RowKeeper:
 
     def named(self, model: "Model") -> dict[str, Any]:
         """row, id (if there are ids) and prediction; classes by their labels."""
-        from lrisk_cli.tables import join_arrays
+        from lrisk_cli.tables.table import join_arrays
 
         columns = {"row": self.joined("rows")}
         if self.ids:
@@ -97,7 +97,7 @@ def labelled(model: "Model", values: Any) -> Any:
 
 def load_scorer(path: str, missing: Missing | None, unseen: Unseen | None) -> "Model":
     """The model, with the policies of the command line in place of those of the fit."""
-    from lrisk_cli.model import load_model
+    from lrisk_cli.models.model import load_model
 
     model = load_model(path)
     return replace(model, encoding=with_policies(path, model.encoding, missing, unseen))
@@ -196,8 +196,8 @@ def score_all(
 
     worst: takes the rows with the largest losses, if anybody asks for them.
     """
-    from lrisk_cli.metrics import Tally
-    from lrisk_cli.thinning import RowSample
+    from lrisk_cli.evaluation.metrics import Tally
+    from lrisk_cli.tables.row_sample import RowSample
 
     kept = RowKeeper() if keep else None
     result = ScoredTable(Tally(model.task), RowTally(), kept, RowSample(SAMPLED_ROWS))
@@ -219,7 +219,7 @@ def score_all(
 
 def sample_rows(design: "Design", scored: "ScoredRows") -> "tuple[Any, RowSample]":
     """The losses of a design, and a few of its rows as score_all keeps them."""
-    from lrisk_cli.thinning import RowSample
+    from lrisk_cli.tables.row_sample import RowSample
 
     sample = RowSample(SAMPLED_ROWS)
     sample.add(design.rows, scored.predictions, design.targets)
@@ -231,7 +231,7 @@ def judged_rows(name: str, model: "Model", losses: Any, sample: "RowSample") -> 
     import numpy as np
 
     from lrisk_cli.reports.plots import JudgedRows
-    from lrisk_cli.risk import row_weights
+    from lrisk_cli.risk.row_weights import row_weights
 
     ascending = np.sort(losses)
     weights = row_weights(ascending, model.spectrum)
@@ -254,8 +254,8 @@ def score_together(
 
     by: a column that names the group of a row.
     """
-    from lrisk_cli.cells import Texts
-    from lrisk_cli.encoding import spell_numbers
+    from lrisk_cli.design.encoding import spell_numbers
+    from lrisk_cli.tables.cells import Texts
 
     strict = any(model.encoding.missing is Missing.ERROR for model in models.values())
     for batch in table.batches(_columns_of(models, by), strays_are_missing=not strict):

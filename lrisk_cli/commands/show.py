@@ -13,8 +13,8 @@ def show(
     Its risk, what was proved about it, and its coefficients in the units of the file, largest
     effect first; or the centres of clusters.
     """
-    from lrisk_cli.model import load_model
-    from lrisk_cli.modelfile import model_kind
+    from lrisk_cli.models.model import load_model
+    from lrisk_cli.models.model_file import model_kind
     from lrisk_cli.reports.documents import model_document, print_document
     from lrisk_cli.reports.terminal import print_model
 
@@ -29,7 +29,7 @@ def show(
 
 
 def _show_clusters(path: str, *, as_json: bool) -> None:
-    from lrisk_cli.clustermodel import load_clusters
+    from lrisk_cli.models.cluster_model import load_clusters
     from lrisk_cli.reports.clusters import cluster_model_document, print_cluster_model
     from lrisk_cli.reports.documents import print_document
 

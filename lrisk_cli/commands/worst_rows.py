@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from lrisk_cli.model import Model
+    from lrisk_cli.models.model import Model
     from lrisk_cli.reports.outliers import Found
 
 
@@ -29,7 +29,7 @@ class WorstRows:
         *others: Any,
     ) -> None:
         """Take one batch. others: arrays of what else to keep of a row. All (n,)."""
-        from lrisk_cli.rankings import largest_first
+        from lrisk_cli.evaluation.rankings import largest_first
 
         places = largest_first(losses, MOST_SHOWN).tolist() if len(losses) else []
         new = [

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lrisk_cli.agreement import Agreement
-from lrisk_cli.clustermodel import ClusterModel
-from lrisk_cli.gates import Verdict
+from lrisk_cli.evaluation.agreement import Agreement
+from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.reports.cluster_plots import (
     SeenRows,
     centre_plot,

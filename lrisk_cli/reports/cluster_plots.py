@@ -6,16 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.clustermodel import ClusterModel
-from lrisk_cli.quantiles import places
+from lrisk_cli.evaluation.quantiles import places
+from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.reports.clusters import Judged
 from lrisk_cli.reports.figures import Guide, Look, Plot, Series
 from lrisk_cli.reports.html import Table, brief, clip
 from lrisk_cli.reports.plots import MAX_POINTS, QUANTILES
+from lrisk_cli.types import Array, Flags
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 
 # Colours of the palette that are not the neutral one.
 MOST_COLORS = 7

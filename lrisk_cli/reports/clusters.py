@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from lrisk_cli.agreement import Agreement
-from lrisk_cli.clustermodel import ClusterModel
-from lrisk_cli.gates import Verdict
-from lrisk_cli.gathering import RowCounts
-from lrisk_cli.metrics import Figures
+from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.evaluation.agreement import Agreement
+from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.evaluation.metrics import Figures
+from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.reports.documents import gates_document, largest_first, rows_document
 from lrisk_cli.reports.terminal import (
     describe_rows,

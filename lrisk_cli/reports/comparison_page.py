@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lrisk_cli.comparison import Comparison, Standing
+from lrisk_cli.evaluation.comparison import Comparison, Standing
 from lrisk_cli.names import DEFAULT_RISK, RIVALS, Task
 from lrisk_cli.reports.comparisons import PLANTED, SHOWN, cell
 from lrisk_cli.reports.figures import Plot, Series, draw

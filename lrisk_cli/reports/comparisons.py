@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lrisk_cli.comparison import Comparison, Standing
+from lrisk_cli.evaluation.comparison import Comparison, Standing
 from lrisk_cli.names import DEFAULT_RISK, Task
 from lrisk_cli.reports.documents import rows_document
 from lrisk_cli.reports.terminal import describe_rows, plain, print_pairs, print_rows

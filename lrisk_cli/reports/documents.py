@@ -5,11 +5,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lrisk_cli.gates import Verdict, Worsening
-from lrisk_cli.gathering import RowCounts
-from lrisk_cli.metrics import Figures, Intervals
-from lrisk_cli.model import Model, original_units
-from lrisk_cli.selection import Candidate, CrossValidation
+from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.evaluation.gates import Verdict, Worsening
+from lrisk_cli.evaluation.metrics import Figures, Intervals
+from lrisk_cli.evaluation.selection import Candidate, CrossValidation
+from lrisk_cli.models.model import Model, original_units
 
 
 def print_document(document: Mapping[str, Any]) -> None:

@@ -8,13 +8,12 @@ from math import log10
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrisk_cli.reports.html import Figure, Key, Table, dash_of
 from lrisk_cli.reports.svg import INK, MUTED, RULE, SERIES, clean_svg
 from lrisk_cli.reports.terminal import plain
+from lrisk_cli.types import Array
 
-Array = NDArray[np.float64]
 Look = Literal["line", "step", "dots", "marks", "spots", "crosses", "bars"]
 
 WIDTH, HEIGHT, ROW_HEIGHT = 5.6, 3.3, 0.28  # inches of 72 units each

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lrisk_cli.gates import Verdict
+from lrisk_cli.evaluation.gates import Verdict
 from lrisk_cli.reports.terminal import gate_row, plain
 
 NamedVerdict = tuple[str | None, Verdict]

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeAlias
 from lrisk_cli import __version__
 from lrisk_cli.errors import UsageError
 from lrisk_cli.reports.terminal import plain
-from lrisk_cli.tables import write_bytes
+from lrisk_cli.tables.table import write_bytes
 
 MAX_BYTES = 2_000_000
 # Texts of a file may be of any length; a page shows their beginning.

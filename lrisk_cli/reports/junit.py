@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from xml.sax.saxutils import quoteattr
 
-from lrisk_cli.gates import Verdict
+from lrisk_cli.evaluation.gates import Verdict
 from lrisk_cli.reports.terminal import plain
 
 NamedVerdict = tuple[str | None, Verdict]

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from lrisk_cli.gates import Verdict
-from lrisk_cli.gathering import RowCounts
-from lrisk_cli.metrics import TASK_METRICS, Figures, Intervals
-from lrisk_cli.model import Model, original_units
+from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.evaluation.metrics import TASK_METRICS, Figures, Intervals
+from lrisk_cli.models.model import Model, original_units
 from lrisk_cli.reports.documents import largest_first, output_names
 from lrisk_cli.reports.figures import draw
 from lrisk_cli.reports.html import (
@@ -30,7 +30,7 @@ from lrisk_cli.reports.terminal import (
     number,
     proof_sentence,
 )
-from lrisk_cli.solvers.outcome import Epoch
+from lrisk_cli.solvers.solution import Epoch
 
 MAX_COEFFICIENTS = 40
 MAX_OUTPUTS = 8

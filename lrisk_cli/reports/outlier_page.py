@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
 from lrisk_cli.reports.html import (
@@ -21,8 +20,7 @@ from lrisk_cli.reports.html import (
 )
 from lrisk_cli.reports.outliers import Found, describe_border, facts
 from lrisk_cli.reports.terminal import gate_row
-
-Array = NDArray[np.float64]
+from lrisk_cli.types import Array
 
 MOST_COLUMNS = 12
 

@@ -9,12 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.clustermodel import ClusterModel
-from lrisk_cli.contamination import Border
-from lrisk_cli.gates import Verdict
-from lrisk_cli.gathering import RowCounts
-from lrisk_cli.metrics import Figures
-from lrisk_cli.model import Model
+from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.evaluation.metrics import Figures
+from lrisk_cli.models.cluster_model import ClusterModel
+from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
 from lrisk_cli.reports.clusters import describe_clusters
 from lrisk_cli.reports.documents import gates_document, rows_document
@@ -27,6 +26,7 @@ from lrisk_cli.reports.terminal import (
     print_pairs,
     print_rows,
 )
+from lrisk_cli.robust.scale_mixture import Threshold
 
 NARROWEST, WIDEST = 60, 120
 
@@ -58,7 +58,7 @@ class Found:
     fitted: bool
     counts: RowCounts
     contamination: float | None
-    border: Border
+    border: Threshold
     n_outliers: int
     figures: Figures
     top: Sequence[TopRow]

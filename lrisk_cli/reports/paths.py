@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lrisk_cli.gathering import RowCounts
-from lrisk_cli.metrics import Figures
-from lrisk_cli.model import Model
+from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.evaluation.metrics import Figures
+from lrisk_cli.evaluation.selection import CrossValidation
+from lrisk_cli.models.model import Model
 from lrisk_cli.names import DEFAULT_RISK
 from lrisk_cli.reports.terminal import (
     describe_model,
@@ -16,7 +17,6 @@ from lrisk_cli.reports.terminal import (
     print_pairs,
     print_rows,
 )
-from lrisk_cli.selection import CrossValidation
 
 SHOWN = ("mean", DEFAULT_RISK, "max")
 

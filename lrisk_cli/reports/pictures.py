@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.reports.html import Picture
 from lrisk_cli.reports.terminal import plain
-
-Array = NDArray[np.float64]
+from lrisk_cli.types import Array
 
 # Strengths of ink that are told apart; the weakest is paper.
 SHADES = 16

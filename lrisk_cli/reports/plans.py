@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from lrisk_cli.memory import spell_size
-from lrisk_cli.planning import Plan
+from lrisk_cli.design.planning import Plan
 from lrisk_cli.reports.documents import rows_document
 from lrisk_cli.reports.terminal import describe_rows, plain, print_pairs
+from lrisk_cli.tables.memory import spell_size
 
 
 def print_plan(plan: Plan) -> None:

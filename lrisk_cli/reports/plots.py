@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.model import Model
+from lrisk_cli.evaluation.quantiles import places
+from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
-from lrisk_cli.quantiles import places
 from lrisk_cli.reports.figures import Guide, Plot, Series
 from lrisk_cli.reports.html import Table, brief
-from lrisk_cli.solvers.outcome import Epoch
-
-Array = NDArray[np.float64]
+from lrisk_cli.solvers.solution import Epoch
+from lrisk_cli.types import Array
 
 # Points of a line: more cannot be told apart, and pages stay small.
 MAX_POINTS = 240

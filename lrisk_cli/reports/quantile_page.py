@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.quantiles import TAIL, Compared, better_from
+from lrisk_cli.evaluation.quantiles import TAIL, Compared, better_from
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
 from lrisk_cli.reports.html import (
     GATES,
@@ -30,8 +30,6 @@ from lrisk_cli.reports.quantile_text import (
     quantile_rows,
 )
 from lrisk_cli.reports.terminal import describe_rows, gate_row
-
-Array = NDArray[np.float64]
 
 # Lines that a figure can hold and still be read; bands, when there are few of them.
 MAX_LINES = 7

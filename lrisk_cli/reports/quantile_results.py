@@ -7,10 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.gates import Verdict
-from lrisk_cli.gathering import RowCounts
-from lrisk_cli.pairs import Group
-from lrisk_cli.quantiles import TAIL, Compared, Comparison, Quantiles, better_from, crossings
+from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.evaluation.paired_losses import Group
+from lrisk_cli.evaluation.quantiles import (
+    TAIL,
+    Compared,
+    Comparison,
+    Quantiles,
+    better_from,
+    crossings,
+)
 from lrisk_cli.reports.documents import gate_document, rows_document
 
 

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.pairs import Group
-from lrisk_cli.quantiles import Compared, Comparison, better_from
+from lrisk_cli.evaluation.paired_losses import Group
+from lrisk_cli.evaluation.quantiles import Compared, Comparison, better_from
 from lrisk_cli.reports.chart import draw_bars
 from lrisk_cli.reports.quantile_results import NamedModel, QuantileResults, Splits
 from lrisk_cli.reports.terminal import (
@@ -17,8 +16,7 @@ from lrisk_cli.reports.terminal import (
     print_pairs,
     print_rows,
 )
-
-Array = NDArray[np.float64]
+from lrisk_cli.types import Array
 
 CHART_COLUMNS = 50
 CHART_TICKS = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from lrisk_cli.gates import Verdict
-from lrisk_cli.gathering import RowCounts
-from lrisk_cli.metrics import TASK_METRICS, Figures, Intervals
-from lrisk_cli.model import Model, original_units
-from lrisk_cli.modelfile import ClusterRecord, FitRecord
+from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.evaluation.metrics import TASK_METRICS, Figures, Intervals
+from lrisk_cli.models.model import Model, original_units
+from lrisk_cli.models.model_file import ClusterRecord, FitRecord
 from lrisk_cli.names import Task
 from lrisk_cli.reports.documents import held_out_rows, largest_first, output_names
 

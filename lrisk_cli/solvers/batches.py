@@ -5,13 +5,10 @@ end at a floor above the optimum, and the proof says where.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.kernels import core
-from lrisk_cli.problem import Problem
+from lrisk_cli.native.kernels import core
 from lrisk_cli.solvers.draws import random_state
-
-Array = NDArray[np.float64]
+from lrisk_cli.solvers.problem import Problem
 
 
 class Batches:

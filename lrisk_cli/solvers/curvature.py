@@ -9,12 +9,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.kernels import core
-from lrisk_cli.linear import cho_factor_lifted, cho_solve
-from lrisk_cli.problem import Problem
-from lrisk_cli.risk import Tied
-
-Array = NDArray[np.float64]
+from lrisk_cli.native.cholesky import cho_factor_lifted, cho_solve
+from lrisk_cli.native.kernels import core
+from lrisk_cli.risk.row_weights import Tied
+from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.types import Array
 
 # A Gram matrix is updated where fewer rows changed than this share, and rebuilt otherwise.
 UPDATE_SHARE = 1.0 / 3.0

@@ -1,14 +1,12 @@
 """The mean: its row weights never change, so one weighted fit is the answer."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.certificate import weighted_minimiser
-from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.solvers.outcome import Course, Limits, Solution
-
-Array = NDArray[np.float64]
+from lrisk_cli.solvers.certificate import weighted_minimiser
+from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.solvers.solution import Limits, Solution, SolverRun
+from lrisk_cli.types import Array
 
 
 def solve_mean(
@@ -18,7 +16,7 @@ def solve_mean(
 
     The others begin at `start` where it is better than zero.
     """
-    course = Course(problem, limits, report)
+    course = SolverRun(problem, limits, report)
     zero = problem.at(np.zeros(problem.shape), course.weigher)
     course.begin(zero.objective, zero.smoothed)
     course.note(zero.objective)

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.kernels import core
+from lrisk_cli.native.kernels import core
+from lrisk_cli.types import Array
 
-Array = NDArray[np.float64]
 Rows = NDArray[np.int32]
 
 

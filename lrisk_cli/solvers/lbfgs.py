@@ -3,18 +3,16 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.descent import Precondition, Spot, descend
-from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.risk import Tied
+from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.solvers.curvature import bends
-from lrisk_cli.solvers.outcome import Limits
-from lrisk_cli.solvers.proximal import FIRST_NU, LEAST_SPREAD, UNSOLVED, Place, ProximalPoint
+from lrisk_cli.solvers.descent import Precondition, Spot, descend
+from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.solvers.proximal import FIRST_NU, LEAST_SPREAD, UNSOLVED, Iterate, ProximalPoint
+from lrisk_cli.solvers.solution import Limits
 from lrisk_cli.solvers.ties import TieInverse
-
-Array = NDArray[np.float64]
+from lrisk_cli.types import Array
 
 # Evaluations after which an inner problem is given up.
 MAX_EVALUATIONS = 400
@@ -32,7 +30,7 @@ HARD, MANY_TIES, BASE = 100, 2500, 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sloped(Place):
+class Sloped(Iterate):
     """A place with the slopes of its losses in the margins. (n, k)."""
 
     slopes: Array
@@ -80,7 +78,7 @@ class Lbfgs(ProximalPoint):
     def _spread_of_sigma(self) -> float:
         return float(self.problem.sigma[-1] - self.problem.sigma[0])
 
-    def change_of_nu(self, n_steps: int, place: Place) -> float:
+    def change_of_nu(self, n_steps: int, place: Iterate) -> float:
         """Less smoothing where a round gained little, and where losses fell to a fraction."""
         if n_steps >= UNSOLVED:
             return RAISE
@@ -96,7 +94,7 @@ class Lbfgs(ProximalPoint):
         phi = float(lam @ losses) - 0.5 * self.nu * float(away @ away) + problem.penalty(W)
         return Sloped(W, Z, losses, lam, tied, phi, slopes)
 
-    def sloped(self, place: Place) -> Sloped:
+    def sloped(self, place: Iterate) -> Sloped:
         """The same place with slopes."""
         return place if isinstance(place, Sloped) else self.place(place.W, place.Z)
 
@@ -104,7 +102,7 @@ class Lbfgs(ProximalPoint):
         """Of phi. (d, k)."""
         return self.problem.pull(place.slopes, place.lam) + self.problem.mu * place.W
 
-    def inner(self, place: Place) -> tuple[Place, int]:
+    def inner(self, place: Iterate) -> tuple[Iterate, int]:
         """L-BFGS on phi until hardly any of the gap is left of it."""
         self.trials, start = self.budget, self.sloped(place)
         spot = descend(self._evaluate, self._spot(start), self._done, self._precondition(start))

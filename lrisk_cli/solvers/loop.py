@@ -9,13 +9,11 @@ whether the point is stationary instead, and stops where many epochs gain next t
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.problem import Point, Problem
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.solvers.outcome import Course, Limits, Solution
-
-Array = NDArray[np.float64]
+from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.solution import Limits, Solution, SolverRun
+from lrisk_cli.types import Array
 
 # Epochs without a better objective after which a step that we chose ourselves is halved; the
 # number doubles each time, as smaller steps need longer to show what they can do.
@@ -94,7 +92,7 @@ def minimise(
     It begins at `start` where that is better than zero, or anyway if we insist. norm_bound: the
     method keeps ||W|| below it.
     """
-    course = Course(problem, limits, report, track_ranks=track_ranks)
+    course = SolverRun(problem, limits, report, track_ranks=track_ranks)
     return _Run(problem, method, step, course, norm_bound).run(start, insist=insist)
 
 
@@ -106,7 +104,7 @@ class _Run:
         problem: Problem,
         method: Method,
         step: float | None,
-        course: Course,
+        course: SolverRun,
         norm_bound: float | None = None,
     ) -> None:
         self.problem, self.method, self.course = problem, method, course

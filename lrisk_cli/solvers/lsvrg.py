@@ -1,21 +1,20 @@
 """LSVRG: variance-reduced steps around checkpoints, the row weights renewed at each epoch.
 
 Letters: eta step, N steps in an epoch, q* probability of an extra checkpoint after a step,
-Wbar the checkpoint, G the full gradient there, delta = W - Wbar = s V - b G (see _core_epochs.pxi).
+Wbar the checkpoint, G the full gradient there, delta = W - Wbar = s V - b G
+(see native/epochs.pxi).
 """
 
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.kernels import core
 from lrisk_cli.names import Sampling
-from lrisk_cli.problem import Point, Problem
+from lrisk_cli.native.kernels import core
 from lrisk_cli.solvers.draws import RowDraws, Rows, random_state
-
-Array = NDArray[np.float64]
+from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.types import Array
 
 LANE = 8
 # A padded class has this margin, so that its probability is nothing.

@@ -7,9 +7,7 @@ Letters: H0 the curvature at fixed weights, to which rows tied by the projection
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.problem import Point, Problem
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.curvature import (
     MANY_TIES,
@@ -19,11 +17,11 @@ from lrisk_cli.solvers.curvature import (
     make_curvature,
     tie_curvature,
 )
-from lrisk_cli.solvers.outcome import Limits
-from lrisk_cli.solvers.proximal import UNSOLVED, Place, ProximalPoint
+from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.proximal import UNSOLVED, Iterate, ProximalPoint
 from lrisk_cli.solvers.rowspace import RowCurvature
-
-Array = NDArray[np.float64]
+from lrisk_cli.solvers.solution import Limits
+from lrisk_cli.types import Array
 
 # A step overshoots when the slope beyond it is this share of the slope at its start.
 OVERSHOOT = 0.1
@@ -80,7 +78,7 @@ class Newton(ProximalPoint):
         self.course.note(start.objective, start.rank_changes)
         return self.course.converged
 
-    def inner(self, place: Place) -> tuple[Place, int]:
+    def inner(self, place: Iterate) -> tuple[Iterate, int]:
         """Newton steps on phi until it is solved well enough for the gap that is left."""
         for n_steps in range(1, UNSOLVED + 1):
             gradient = self.problem.gradient(place.W, place.Z, place.lam)
@@ -101,14 +99,14 @@ class Newton(ProximalPoint):
                 return place, n_steps
         return place, UNSOLVED
 
-    def _curvature(self, place: Place, gradient: Array) -> tuple[Solvable, float]:
+    def _curvature(self, place: Iterate, gradient: Array) -> tuple[Solvable, float]:
         """The curvature of phi, and the distance of W from the minimum for fixed weights."""
         problem = self.problem
         if problem.outer is None or problem.loss.n_outputs > 1:
             return self._by_columns(place, gradient)
         return self._by_rows(place, gradient)
 
-    def _by_rows(self, place: Place, gradient: Array) -> tuple[RowCurvature, float]:
+    def _by_rows(self, place: Iterate, gradient: Array) -> tuple[RowCurvature, float]:
         """The same where products of rows are known: a system with the rows that count.
 
         The curvature with ties is good enough to see, with caution, whether the gap can be proved.
@@ -124,7 +122,7 @@ class Newton(ProximalPoint):
             decrement = self._record(place, gradient, H, caution=2.0)
         return H, decrement
 
-    def _by_columns(self, place: Place, gradient: Array) -> tuple[Dense, float]:
+    def _by_columns(self, place: Iterate, gradient: Array) -> tuple[Dense, float]:
         """The same by matrices of unknowns x unknowns.
 
         Where many rows are tied it costs a Gram matrix of its own. The last one is then good
@@ -149,10 +147,10 @@ class Newton(ProximalPoint):
         self.last = self._joint(place)
         return self.last, decrement
 
-    def _joint(self, place: Place) -> Dense:
+    def _joint(self, place: Iterate) -> Dense:
         return Dense(joint_curvature(self.problem, place.Z, place.lam, place.tied, self.nu))
 
-    def _record(self, place: Place, gradient: Array, H: Solvable, *, caution: float) -> float:
+    def _record(self, place: Iterate, gradient: Array, H: Solvable, *, caution: float) -> float:
         """Offer W as the best, raise the guiding bound, and prove when it promises enough.
 
         The bound is tried with the weights of the projection, which are good at kinks, and with
@@ -188,7 +186,7 @@ class Newton(ProximalPoint):
             self.misled = not course.converged
             self.guide = course.bound
 
-    def _search(self, place: Place, P: Array, slope: float) -> tuple[Place, bool]:
+    def _search(self, place: Iterate, P: Array, slope: float) -> tuple[Iterate, bool]:
         """Go along P to where phi stops falling; whether the full step went too far.
 
         Regula falsi (Illinois) on the derivative of phi along P, which rises.
@@ -196,7 +194,7 @@ class Newton(ProximalPoint):
         problem = self.problem
         XP = problem.margins(P)
 
-        def there(s: float) -> tuple[Place, float]:
+        def there(s: float) -> tuple[Iterate, float]:
             new = self.place(place.W + s * P, place.Z + s * XP)
             slopes = problem.loss.slopes(new.Z, problem.y)
             along = float(new.lam @ np.sum(slopes * XP, axis=1))

@@ -11,15 +11,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.certificate import weighted_minimiser
-from lrisk_cli.problem import Point, Problem
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.risk import Projection, Tied
-from lrisk_cli.solvers.outcome import Course, Limits, Solution
-
-Array = NDArray[np.float64]
+from lrisk_cli.risk.row_weights import Projection, Tied
+from lrisk_cli.solvers.certificate import weighted_minimiser
+from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.solution import Limits, Solution, SolverRun
+from lrisk_cli.types import Array
 
 # First smoothing: this share of the mean absolute deviation of the losses (their variance may not
 # exist) over the spread of sigma.
@@ -40,7 +38,7 @@ MAX_OUTER = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Iterate:
     """What is known at W for the present centre and smoothing. phi: the inner objective."""
 
     W: Array
@@ -65,13 +63,13 @@ class ProximalPoint(ABC):
     ) -> None:
         self.problem = problem
         self.start = start
-        self.course = Course(problem, limits, report, track_ranks=track_ranks)
+        self.course = SolverRun(problem, limits, report, track_ranks=track_ranks)
         self.project = Projection(problem.spectrum, problem.sigma)
         self.centre = np.full(problem.n_rows, 1.0 / problem.n_rows)
         self.nu = 1.0
 
     @abstractmethod
-    def inner(self, place: Place) -> tuple[Place, int]:
+    def inner(self, place: Iterate) -> tuple[Iterate, int]:
         """Minimise phi well enough for the gap that is left; the steps it took.
 
         Offers points to the course and proves bounds where they promise to suffice.
@@ -84,7 +82,7 @@ class ProximalPoint(ABC):
             return self.course.solution("")
         return self.course.solution(self._rounds(self.place(start.W, start.margins)))
 
-    def _rounds(self, place: Place) -> str:
+    def _rounds(self, place: Iterate) -> str:
         """Solve inner problems until one of them proves the gap; in words, what ended it."""
         least = LEAST_NU * self.nu
         why = f"stopped after {MAX_OUTER} rounds, the last of which proved no more,"
@@ -139,7 +137,7 @@ class ProximalPoint(ABC):
         spread = max(float(np.mean(deviations)), LEAST_SPREAD * self.course.at_zero)
         return FIRST_NU * spread / float(self.problem.sigma[-1] - self.problem.sigma[0])
 
-    def change_of_nu(self, n_steps: int, place: Place) -> float:
+    def change_of_nu(self, n_steps: int, place: Iterate) -> float:
         """Less smoothing after an inner problem that was easy, more after one that was not."""
         if n_steps >= UNSOLVED:
             return 10.0
@@ -155,10 +153,10 @@ class ProximalPoint(ABC):
         point = self.problem.at(self.start, self.course.weigher)
         return point if self.course.offer(point.W, point.objective, point.smoothed) else None
 
-    def place(self, W: Array, Z: Array) -> Place:
+    def place(self, W: Array, Z: Array) -> Iterate:
         """Weights and inner objective at W, whose margins are known."""
         losses = self.problem.loss.values(Z, self.problem.y)
         lam, tied = self.project(self.centre + losses / self.nu)
         away = lam - self.centre
         phi = float(lam @ losses) - 0.5 * self.nu * float(away @ away) + self.problem.penalty(W)
-        return Place(W, Z, losses, lam, tied, phi)
+        return Iterate(W, Z, losses, lam, tied, phi)

@@ -7,16 +7,12 @@ and drops honest rows that a line cannot follow. The majority is judged without 
 from dataclasses import replace
 from time import perf_counter
 
-import numpy as np
-from numpy.typing import NDArray
-
-from lrisk_cli.certificate import weighted_minimiser
-from lrisk_cli.problem import Problem
-from lrisk_cli.solvers.outcome import Limits, Solution
+from lrisk_cli.native.threads import one_thread
+from lrisk_cli.solvers.certificate import weighted_minimiser
+from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.solvers.solution import Limits, Solution
 from lrisk_cli.solvers.starts import fit_weights
-from lrisk_cli.threads import one_thread
-
-Array = NDArray[np.float64]
+from lrisk_cli.types import Array
 
 
 def reweight(problem: Problem, found: Solution, majority: Array, limits: Limits) -> Solution:

@@ -8,10 +8,9 @@ curvature of the loss, q its slopes. Then H^-1 = (I - X_S' (K + mu M^-1)^-1 X_S)
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.problem import Problem
-from lrisk_cli.risk import Tied
-
-Array = NDArray[np.float64]
+from lrisk_cli.risk.row_weights import Tied
+from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.types import Array
 
 # Rows that bend less than this share of the one that bends most are left out.
 STRAIGHT = 1e-14

@@ -2,29 +2,25 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lrisk_cli.errors import UsageError
 from lrisk_cli.names import Sampling, SolverName, StartName
-from lrisk_cli.problem import Problem
+from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
+from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.solvers.direct import solve_mean
 from lrisk_cli.solvers.lbfgs import Lbfgs
 from lrisk_cli.solvers.loop import Method, minimise
 from lrisk_cli.solvers.lsvrg import Lsvrg
 from lrisk_cli.solvers.newton import Newton
-from lrisk_cli.solvers.outcome import Limits, Solution
+from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.solvers.proximal import ProximalPoint
 from lrisk_cli.solvers.sgd import Sgd
 from lrisk_cli.solvers.softmax import Softmax
+from lrisk_cli.solvers.solution import Limits, Solution
 from lrisk_cli.solvers.srda import Srda
 from lrisk_cli.solvers.subgradient import Subgradient, glorot, into_ball
 from lrisk_cli.solvers.trimmed import solve_trimmed
-from lrisk_cli.spectra import Spectrum
-from lrisk_cli.threads import one_thread
-
-Array = NDArray[np.float64]
+from lrisk_cli.types import Array
 
 # Newton's matrices are (unknowns x unknowns); beyond this many they cost more than they save.
 NEWTON_UNKNOWNS = 2000

@@ -8,18 +8,16 @@ by then Newton's matrix changes little but for the ties. Letters: as in newton.p
 from collections import deque
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.descent import line_search
-from lrisk_cli.problem import Problem
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.risk import Tied
+from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.solvers.curvature import Dense, bends, tie_curvature
+from lrisk_cli.solvers.descent import line_search
 from lrisk_cli.solvers.lbfgs import Lbfgs, Sloped
-from lrisk_cli.solvers.outcome import Limits
-from lrisk_cli.solvers.proximal import EASY, UNSOLVED, Place
-
-Array = NDArray[np.float64]
+from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.solvers.proximal import EASY, UNSOLVED, Iterate
+from lrisk_cli.solvers.solution import Limits
+from lrisk_cli.types import Array
 
 # Newton steps begin when L-BFGS has not solved a problem with so many evaluations, or when so few
 # rows are tied, for each unknown, that they are cheap.
@@ -64,7 +62,7 @@ class Softmax(Lbfgs):
         # each that failed.
         self.share = 0.9
 
-    def inner(self, place: Place) -> tuple[Place, int]:
+    def inner(self, place: Iterate) -> tuple[Iterate, int]:
         """By L-BFGS, and by Newton steps where it did not suffice or would not."""
         start, self.stepping = self.sloped(place), self.stepping_next
         if self.stepping:
@@ -82,7 +80,7 @@ class Softmax(Lbfgs):
         self.note_left()
         return new, n_steps
 
-    def change_of_nu(self, n_steps: int, place: Place) -> float:
+    def change_of_nu(self, n_steps: int, place: Iterate) -> float:
         if n_steps >= UNSOLVED:
             return RAISE
         if not self.stepping:

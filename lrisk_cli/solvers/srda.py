@@ -4,13 +4,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.kernels import core
-from lrisk_cli.problem import Point, Problem
+from lrisk_cli.native.kernels import core
 from lrisk_cli.solvers.batches import Batches, safe_step
-
-Array = NDArray[np.float64]
+from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.types import Array
 
 
 @dataclass(slots=True)

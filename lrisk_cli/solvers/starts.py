@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.problem import Problem
-from lrisk_cli.risk import row_weights
-
-Array = NDArray[np.float64]
+from lrisk_cli.risk.row_weights import row_weights
+from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.types import Array
 
 MAJORITY = "majority"
 # Rows that belong to the majority less surely than this are left out.

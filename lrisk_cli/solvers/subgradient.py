@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.problem import Point, Problem
-from lrisk_cli.risk import Weigher
-
-Array = NDArray[np.float64]
+from lrisk_cli.risk.row_weights import RowWeighter
+from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.types import Array
 
 POWER_STEPS = 20
 
@@ -34,7 +32,7 @@ class Subgradient:
     norm_bound: float | None = None
     _direction: Array = field(init=False)
     _before: Array = field(init=False)
-    _weigher: Weigher = field(init=False)
+    _weigher: RowWeighter = field(init=False)
 
     def __post_init__(self) -> None:
         self._weigher = self.problem.weigher()

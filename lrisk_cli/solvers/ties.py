@@ -5,13 +5,11 @@ all unknowns alike. (b I + C'C/nu)^-1 = (I - C' (nu b I + C C')^-1 C) / b.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lrisk_cli.linear import cho_factor_lifted, cho_solve
-from lrisk_cli.problem import Problem
-from lrisk_cli.risk import Tied
-
-Array = NDArray[np.float64]
+from lrisk_cli.native.cholesky import cho_factor_lifted, cho_solve
+from lrisk_cli.risk.row_weights import Tied
+from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.types import Array
 
 
 class TieInverse:

@@ -13,13 +13,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.certificate import InverseCurvature, weighted_minimiser
-from lrisk_cli.problem import Point, Problem
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.solvers.outcome import Course, Ended, Limits, Solution
+from lrisk_cli.solvers.certificate import InverseCurvature, weighted_minimiser
+from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.solution import Ended, Limits, Solution, SolverRun
 from lrisk_cli.solvers.starts import MAJORITY, Start, starts
-
-Array = NDArray[np.float64]
+from lrisk_cli.types import Array
 
 # A weighted fit may leave this share of what the last round gained, as the weights will change.
 COARSE = 0.01
@@ -45,13 +44,13 @@ def solve_trimmed(
 
     majority: (n,) how surely each row belongs to those that agree; a start of its own.
     """
-    course = Course(problem, limits, report, track_ranks=track_ranks)
+    course = SolverRun(problem, limits, report, track_ranks=track_ranks)
     begin = starts(problem, majority)
     rows = _screened_rows(problem)
     if rows is None or len(begin) == 1:
         return _Search(problem, course).run(begin)
     some = _sample(problem, rows)
-    found = _Search(some, Course(some, limits)).run([_restrict(start, rows) for start in begin])
+    found = _Search(some, SolverRun(some, limits)).run([_restrict(start, rows) for start in begin])
     best = min(found.starts, key=lambda ended: ended.objective).name
     from_sample = [start for start in begin if start.name == best and best == MAJORITY]
     if not from_sample:
@@ -68,7 +67,7 @@ def solve_trimmed(
 class _Search:
     """The state of one minimisation."""
 
-    def __init__(self, problem: Problem, course: Course) -> None:
+    def __init__(self, problem: Problem, course: SolverRun) -> None:
         self.problem, self.course = problem, course
         self.why = ""
         self._majority_fit: Array | None = None

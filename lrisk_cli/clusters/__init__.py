@@ -1,0 +1,1 @@
+"""Outlier-robust k-means."""

@@ -1,0 +1,308 @@
+"""Options from a TOML file and the environment, and where each of them comes from.
+
+Flags win over `LRISK_*` variables, these over the file. The file is the one that --config names,
+or ./lrisk.toml. Its keys are the long flags without dashes: at the top for all commands that have
+such an option, in a table for one command.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, time
+from difflib import get_close_matches
+from enum import StrEnum
+from functools import partial
+from inspect import Parameter, signature
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from typer.models import OptionInfo
+
+from lrisk_cli.errors import UsageError
+from lrisk_cli.tables.small_files import read_small
+
+FILE = "lrisk.toml"
+PREFIX = "LRISK_"
+# Names the file.
+FILE_VARIABLE = "LRISK_CONFIG"
+# Read elsewhere: which build of the kernels is to run.
+OTHER_VARIABLES = frozenset({"LRISK_PORTABLE"})
+# Read before any setting is known.
+ONLY_FLAGS = frozenset({"config", "verbose", "help"})
+_MOST_BYTES = 1_000_000
+_LARGEST = sys.float_info.max
+_YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """An option of a command. kind: bool, int, float, str or a StrEnum; many: it is repeatable.
+
+    listed: its one text holds several values with commas between them. shown: what help says of
+    the default, where the default itself says nothing.
+    """
+
+    key: str
+    parameter: str
+    kind: type
+    many: bool
+    listed: bool
+    default: Any
+    shown: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What holds for an option, and where that comes from."""
+
+    value: Any
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A file of settings. shared: for all commands; tables: for one, by its name."""
+
+    path: str
+    shared: Mapping[str, Any]
+    tables: Mapping[str, Mapping[str, Any]]
+
+
+Settings = Mapping[str, Setting]
+
+
+def is_ours(variable: str) -> bool:
+    """Whether a variable is for options."""
+    return variable.startswith(PREFIX) and variable not in OTHER_VARIABLES
+
+
+def is_anything_set() -> bool:
+    """Whether there is a file, or a variable, that could say something."""
+    return os.path.lexists(FILE) or any(map(is_ours, os.environ))
+
+
+def settings_of(function: Callable[..., Any]) -> dict[str, Setting]:
+    """The options of a command by their keys, from its signature."""
+    parameters = signature(function).parameters
+    found = {}
+    for parameter, hint in get_type_hints(function, include_extras=True).items():
+        if get_origin(hint) is not Annotated:
+            continue
+        type_, *notes = get_args(hint)
+        info = next((note for note in notes if isinstance(note, OptionInfo)), None)
+        if info is None:
+            continue
+        key = _key_of(info, parameter)
+        if key in ONLY_FLAGS:
+            continue
+        kind, many = _kind_of(type_)
+        shown = info.show_default if isinstance(info.show_default, str) else None
+        listed = kind is str and not many and "," in (info.metavar or "")
+        default = _default_of(parameters[parameter])
+        found[key] = Setting(key, parameter, kind, many, listed, default, shown)
+    return found
+
+
+def defaults_of(settings: Settings) -> dict[str, Held]:
+    """What holds where nothing is set; words of the help for what follows from other things."""
+    return {
+        key: Held(each.shown if each.default is None else each.default, "default")
+        for key, each in settings.items()
+    }
+
+
+def _default_of(parameter: Parameter) -> Any:
+    return None if parameter.default is Parameter.empty else parameter.default
+
+
+def _key_of(info: OptionInfo, parameter: str) -> str:
+    """The long flag without its dashes."""
+    # In an annotation the first flag stands where the default would.
+    flags = [info.default, *(info.param_decls or ())]
+    long = [flag for flag in flags if isinstance(flag, str) and flag.startswith("--")]
+    return long[0].removeprefix("--") if long else parameter.replace("_", "-")
+
+
+def _kind_of(type_: Any) -> tuple[type, bool]:
+    """The type of one value, and whether there may be several."""
+    if get_origin(type_) in (Union, UnionType):
+        (type_,) = (part for part in get_args(type_) if part is not type(None))
+    if get_origin(type_) is list:
+        return get_args(type_)[0], True
+    return type_, False
+
+
+def read_config(named: str | None) -> ConfigFile | None:
+    """The file that was named, or ./lrisk.toml, or None where there is none."""
+    if named == "":
+        raise UsageError("--config names no file; give its path, or leave it out")
+    path = named or os.environ.get(FILE_VARIABLE) or FILE
+    if path == FILE and not named and not os.path.lexists(FILE):
+        return None
+    import tomllib  # only where there is something to read
+
+    try:
+        data = read_small(path, _MOST_BYTES)
+        if data is None:
+            raise UsageError(f"{path}: more than {_MOST_BYTES} bytes of settings; check the path")
+        contents = tomllib.loads(data.decode("utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except (ValueError, RecursionError) as error:
+        finding = str(error) or "nested too deeply"
+        raise UsageError(f"{path}: not TOML ({finding}); mend the file") from None
+    spelled = _spell_keys(path, contents)
+    return ConfigFile(
+        path,
+        {key: value for key, value in spelled.items() if not isinstance(value, dict)},
+        {
+            name: _spell_keys(f"{path}, [{name}]", table)
+            for name, table in spelled.items()
+            if isinstance(table, dict)
+        },
+    )
+
+
+def _spell(key: str) -> str:
+    return key.replace("_", "-")
+
+
+def _spell_keys(place: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys with dashes; one that is given with dashes and with underscores is refused."""
+    spelled: dict[str, Any] = {}
+    for key, value in table.items():
+        if _spell(key) in spelled:
+            raise UsageError(f"{place}: {_spell(key)} is given twice; keep one")
+        spelled[_spell(key)] = value
+    return spelled
+
+
+def check_names(
+    config: ConfigFile | None, environment: Mapping[str, str], known: Mapping[str, Settings]
+) -> None:
+    """UsageError that names the first key, table or variable that no command has."""
+    anywhere = {key for settings in known.values() for key in settings}
+    if config is not None:
+        for key in config.shared:
+            _refuse_unknown(config.path, "key", key, anywhere)
+        for command, table in config.tables.items():
+            _refuse_unknown(config.path, "table", command, set(known))
+            for key in table:
+                _refuse_unknown(f"{config.path}, [{command}]", "key", key, set(known[command]))
+    variables = {_variable(key) for key in anywhere}
+    variables |= {_variable(key, name) for name, settings in known.items() for key in settings}
+    for name in sorted(environment):
+        if name in {_variable(key) for key in ONLY_FLAGS} - {FILE_VARIABLE}:
+            flag = name.removeprefix(PREFIX).lower()
+            raise UsageError(f"the environment: {name} is no setting; pass --{flag} instead")
+        if is_ours(name) and name != FILE_VARIABLE:
+            _refuse_unknown("the environment", "variable", name, variables)
+
+
+def _refuse_unknown(place: str, what: str, name: str, known: set[str]) -> None:
+    if name in known:
+        return
+    if what == "key" and name in ONLY_FLAGS:
+        raise UsageError(f"{place}: {name} is no setting; pass --{name} on the command line")
+    near = get_close_matches(name, sorted(known), n=1)
+    hint = f"did you mean {near[0]}?" if near else "lrisk config COMMAND lists those it knows"
+    raise UsageError(f"{place}: unknown {what} {name!r}; {hint}")
+
+
+def hold(
+    command: str, settings: Settings, config: ConfigFile | None, environment: Mapping[str, str]
+) -> dict[str, Held]:
+    """What the file and the environment set for a command, by key."""
+    held: dict[str, Held] = {}
+    for key, setting in settings.items():
+        if config is not None and key in config.shared:
+            held[key] = _of_file(setting, config.shared[key], config.path)
+        if config is not None and key in config.tables.get(command, {}):
+            value = config.tables[command][key]
+            held[key] = _of_file(setting, value, f"{config.path} [{command}]")
+        for variable in (_variable(key), _variable(key, command)):
+            if environment.get(variable):
+                value = _of_variable(setting, environment[variable], variable)
+                held[key] = Held(value, variable)
+    return held
+
+
+def _variable(key: str, command: str | None = None) -> str:
+    name = key if command is None else f"{command}-{key}"
+    return PREFIX + name.upper().replace("-", "_")
+
+
+def _of_file(setting: Setting, value: Any, source: str) -> Held:
+    """A value of TOML, as its option takes it."""
+    refuse = partial(_refuse_value, f"{source}: {setting.key}", setting)
+    if setting.many:
+        values = value if isinstance(value, list) else [value]
+        return Held([_convert(setting, each, refuse) for each in values], source)
+    if setting.listed and isinstance(value, list):
+        texts = [_convert(setting, each, refuse) for each in value]
+        if any("," in text for text in texts):
+            raise refuse(value)
+        return Held(",".join(texts), source)
+    return Held(_convert(setting, value, refuse), source)
+
+
+def _of_variable(setting: Setting, text: str, variable: str) -> Any:
+    """The text of a variable, as its option takes it; several values stand between semicolons."""
+    refuse = partial(_refuse_value, variable, setting)
+    if setting.many:
+        return [_read_text(setting, part.strip(), refuse) for part in text.split(";")]
+    return _read_text(setting, text, refuse)
+
+
+def _read_text(setting: Setting, text: str, refuse: Callable[[Any], UsageError]) -> Any:
+    if setting.kind is bool:
+        word = text.strip().lower()
+        if word not in (*_YES, *_NO):
+            raise refuse(text)
+        return word in _YES
+    if setting.kind in (int, float):
+        try:
+            return _convert(setting, setting.kind(text), refuse)
+        except ValueError:
+            raise refuse(text) from None
+    return _convert(setting, text, refuse)
+
+
+def _convert(setting: Setting, value: Any, refuse: Callable[[Any], UsageError]) -> Any:
+    """The value itself where its type fits; numbers may stand for text that holds numbers."""
+    kind = setting.kind
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and not abs(value) <= _LARGEST:
+        raise refuse(value)
+    if kind is bool and isinstance(value, bool):
+        return value
+    if kind is int and is_number and isinstance(value, int):
+        return value
+    if kind is float and is_number:
+        return float(value)
+    if kind is str and (is_number or isinstance(value, str)):
+        return value if isinstance(value, str) else repr(value)
+    if issubclass(kind, StrEnum) and isinstance(value, str) and value in list(kind):
+        return value
+    raise refuse(value)
+
+
+def _refuse_value(place: str, setting: Setting, value: Any) -> UsageError:
+    kind = setting.kind
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+    wanted = f"one of {', '.join(kind)}" if issubclass(kind, StrEnum) else names[kind]
+    several = ", or a list of such" if setting.many else ""
+    several = ", or a list of such without commas" if setting.listed else several
+    shown = _shown(value) if len(_shown(value)) <= 60 else f"{_shown(value)[:60]}..."
+    return UsageError(f"{place} takes {wanted}{several}; got {shown}")
+
+
+def _shown(value: Any) -> str:
+    """A value as TOML spells it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    try:
+        return str(value) if isinstance(value, date | time) else repr(value)
+    except ValueError:
+        return "a number of thousands of digits"

@@ -1,0 +1,1 @@
+"""Tables to numeric designs, and what it takes to repeat that on new rows."""

@@ -1,0 +1,273 @@
+"""Turn a table into a numeric design, and remember enough to repeat it on new rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lrisk_cli.design.duplicate_rows import note_copies
+from lrisk_cli.design.encoding import EncodedBatch, Encoding, Feature, Filler, Target, unseen_cell
+from lrisk_cli.design.hints import find_hints
+from lrisk_cli.design.learning import decide_task, find_classes, learn_features, learn_target
+from lrisk_cli.design.raw_rows import (
+    Gathered,
+    RawRows,
+    RowCounts,
+    Rows,
+    block_rows,
+    copy_rows,
+    gather,
+    split_rows,
+)
+from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
+from lrisk_cli.progress import Report, silent
+from lrisk_cli.tables.cells import Cells, Texts
+from lrisk_cli.tables.memory import Allowance
+from lrisk_cli.tables.table import Column, Table
+from lrisk_cli.types import Array, Codes, Flags, Targets
+
+__all__ = [
+    "Design", "DesignOptions", "EncodedBatch", "Encoding", "Feature", "RowCounts", "Target",
+    "build_design",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DesignOptions:
+    """Which columns are used and how. features: all but target, id and excluded, when empty.
+
+    target: None for clusters, whose design has features only. aside: a column that is no feature
+    though the caller reads it, and the option that names it.
+    """
+
+    target: str | None
+    features: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    id_column: str | None = None
+    task: Task = Task.AUTO
+    missing: Missing = Missing.ERROR
+    unseen: Unseen = Unseen.ERROR
+    max_categories: int = 100
+    dates: Dates = Dates.NUMBER
+    standardize: Standardize = Standardize.BOTH
+    scaling: Scaling = Scaling.DEVIATION
+    intercept: bool = True
+    aside: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Encoded rows. X: (n, d), C order. y: (n,), standardised numbers or int32 class codes.
+
+    targets: (n,) the same in units of the file. Both are empty where there is no target.
+    rows: (n,) their numbers in the table. ids: the id column of these rows, as the file has it.
+    counts, fingerprint and notes are those of the whole table, held-out rows included.
+    """
+
+    X: Array
+    y: Targets
+    targets: Targets
+    rows: Rows
+    ids: Any
+    encoding: Encoding
+    counts: RowCounts
+    fingerprint: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RawDesign:
+    """The columns of a table as they were read, before anything was learned from them."""
+
+    label: str
+    features: tuple[Column, ...]
+    target: Column | None
+    gathered: Gathered
+    allowance: Allowance
+
+
+def build_design(
+    table: Table,
+    options: DesignOptions,
+    *,
+    hold_out: Callable[[int], Flags] | None = None,
+    report: Report = silent,
+) -> tuple[Design, Design | None]:
+    """Read the table and encode it: the design to learn from, and that of the rows held out."""
+    raw = read_design(table, options, report, split=hold_out is not None)
+    return encode_design(raw, options, hold_out=hold_out)
+
+
+def read_design(
+    table: Table, options: DesignOptions, report: Report = silent, *, split: bool = False
+) -> RawDesign:
+    """Read the columns that are asked for, and drop the rows that cannot be used.
+
+    split: some rows will be held out, so those that repeat others are worth a note.
+    """
+    features, target = choose_columns(table, options)
+    gathered = gather(table, features, target, options.id_column, options.missing, report)
+    _check_enough(table.label, gathered.counts)
+    classes = options.task is Task.CLASSIFICATION
+    notes = find_hints(features, target, gathered.rows, classes=classes)
+    copies = note_copies(gathered.rows) if split else ()
+    gathered = replace(gathered, notes=(*gathered.notes, *notes, *copies))
+    return RawDesign(table.label, features, target, gathered, table.allowance)
+
+
+def copy_part(raw: RawDesign, rows: npt.NDArray[np.intp]) -> RawDesign:
+    """Some of the usable rows in memory of their own, so that `raw` can be used again."""
+    return replace(raw, gathered=replace(raw.gathered, rows=copy_rows(raw.gathered.rows, rows)))
+
+
+def find_task(raw: RawDesign, asked: Task) -> tuple[Task, tuple[str, ...]]:
+    """The task that the usable rows call for, and why when it was left to us."""
+    target, cells = raw.target, raw.gathered.rows.target
+    if target is None or cells is None:
+        raise TypeError("a design of features only has no task")
+    return decide_task(f"{raw.label}, column '{target.name}'", target.name, cells, asked)
+
+
+def encode_design(
+    raw: RawDesign, options: DesignOptions, *, hold_out: Callable[[int], Flags] | None = None
+) -> tuple[Design, Design | None]:
+    """The design to learn from, and that of the rows held out.
+
+    hold_out: number of usable rows -> True for those held out. Means, scales, categories and
+    fills are learned from the other rows, the classes of the target from all of them. X is made
+    in the memory that the table was read into, so `raw` can be used once.
+    """
+    gathered = raw.gathered
+    classes, notes = _see_target(raw, options)
+    train, test = gathered.rows, None
+    if hold_out is not None:
+        train, test = split_rows(train, hold_out(len(train.rows)))
+    learned, oddities = learn_features(
+        raw.label,
+        raw.features,
+        train,
+        options.missing,
+        options.max_categories,
+        options.standardize is not Standardize.NONE,
+        options.scaling,
+        # A distance would count a hole as a move of its own.
+        marked=options.target is not None,
+    )
+    goal = None
+    if raw.target is not None and train.target is not None:
+        scaled = options.standardize is Standardize.BOTH
+        place = f"{raw.label}, column '{raw.target.name}'"
+        goal = learn_target(place, raw.target.name, train.target, classes, scaled, options.scaling)
+    encoding = Encoding(learned, options.intercept, goal, options.missing, options.unseen)
+    n_rows = sum(len(part.rows) for part in (train, test) if part is not None)
+    raw.allowance.check(raw.label, n_rows, encoding.n_columns)
+    shared = (gathered.counts, gathered.fingerprint, (*notes, *gathered.notes, *oddities))
+    return (
+        _encode_rows(raw.label, train, encoding, shared),
+        None if test is None else _encode_rows(raw.label, test, encoding, shared),
+    )
+
+
+def _see_target(raw: RawDesign, options: DesignOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The classes of the target, if it has any, and why it was taken for what it is."""
+    cells = raw.gathered.rows.target
+    if raw.target is None or cells is None:
+        return (), ()
+    task, notes = find_task(raw, options.task)
+    place = f"{raw.label}, column '{raw.target.name}'"
+    if task is not Task.CLASSIFICATION:
+        return (), notes
+    return find_classes(place, raw.target.name, cells), notes
+
+
+def choose_columns(
+    table: Table, options: DesignOptions
+) -> tuple[tuple[Column, ...], Column | None]:
+    """The feature columns, in the order asked for or that of the file, and the target."""
+    target = None if options.target is None else table.column(options.target)
+    taken = {} if target is None else {target.name: "the target"}
+    if options.id_column is not None:
+        table.column(options.id_column)
+        taken.setdefault(options.id_column, "the --id column")
+    if options.aside is not None:
+        option, name = options.aside
+        taken.setdefault(table.column(name).name, f"the {option} column")
+    for option, names in (("--features", options.features), ("--exclude", options.exclude)):
+        for position, name in enumerate(names):
+            # Only the target cannot be excluded: the others are no features anyway.
+            if name in taken and (option == "--features" or name == options.target):
+                raise UsageError(f"{option}: '{name}' is {taken[name]}; leave it out there")
+            if name in names[:position]:
+                raise UsageError(f"{option}: '{name}' is named twice; name it once")
+            table.column(name)
+    if target is not None and options.id_column == options.target:
+        raise UsageError(f"--id: '{options.target}' is the target; choose another column")
+    asked = options.features or [column.name for column in table.columns]
+    left = [name for name in asked if name not in taken and name not in options.exclude]
+    if not left and not options.exclude:
+        raise DataError(f"{table.label}: no column is left to learn from; add one to the table")
+    if not left:
+        raise UsageError(f"{table.label}: no features are left; exclude fewer columns")
+    return tuple(_feature_column(table, name, options.dates) for name in left), target
+
+
+def _feature_column(table: Table, name: str, dates: Dates) -> Column:
+    """The column of that name; one of dates is of that kind where it is to be taken apart."""
+    column = table.column(name)
+    apart = dates is Dates.PARTS and table.cells[name] is Cells.DATE
+    return replace(column, kind="date") if apart else column
+
+
+def _check_enough(label: str, counts: RowCounts) -> None:
+    if counts.used < 2:
+        worst = max(counts.dropped, key=lambda reason: counts.dropped[reason], default="")
+        why = f", most of the others dropped for: {worst}" if worst else ""
+        remedy = (
+            "pass --missing impute or --exclude a column that is often missing"
+            if worst
+            else "add rows to the table"
+        )
+        raise DataError(
+            f"{label}: {counts.used} of {counts.read} rows can be used{why}; two are needed, so "
+            f"{remedy}"
+        )
+
+
+def _encode_target(cells: Array | Texts | None, goal: Target | None) -> tuple[Targets, Targets]:
+    """y, and the target in units of the file; both empty where there is none."""
+    if cells is None or goal is None:
+        return np.empty(0), np.empty(0)
+    y = goal.encode(cells)
+    return y, y if goal.classes or isinstance(cells, Texts) else cells
+
+
+def _encode_rows(
+    label: str, raw: RawRows, encoding: Encoding, shared: tuple[RowCounts, str, tuple[str, ...]]
+) -> Design:
+    """Widen the raw numbers into X within their own memory."""
+    categories = [feature for feature in encoding.features if feature.kind == "category"]
+    positions: list[Codes] = []
+    for feature, texts in zip(categories, raw.texts, strict=True):
+        found = feature.positions(texts.values)[texts.codes]
+        strange = (found < 0) & (texts.codes >= 0)
+        if encoding.unseen is Unseen.ERROR and strange.any():
+            row = int(np.argmax(strange))
+            text = texts.values[texts.codes[row]]
+            raise unseen_cell(label, feature.name, int(raw.rows[row]), text)
+        positions.append(found)
+    # The numbers as read stay: results speak in their units.
+    y, targets = _encode_target(raw.target, encoding.goal)
+    n_rows, narrow, wide = len(raw.rows), raw.n_numbers, encoding.n_columns
+    raw.buffer.resize(n_rows * wide)
+    flat = raw.buffer.view()
+    X = flat.reshape(n_rows, wide)
+    # From the last rows to the first: wide rows only overwrite narrow ones already copied out.
+    step, filler = block_rows(wide), Filler(encoding)
+    for start in reversed(range(0, n_rows, step)):
+        stop = min(start + step, n_rows)
+        numbers = flat[start * narrow : stop * narrow].reshape(stop - start, narrow).copy()
+        filler.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
+    return Design(X, y, targets, raw.rows, raw.ids, encoding, *shared)

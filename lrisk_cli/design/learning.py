@@ -1,0 +1,280 @@
+"""Learn from raw rows what an encoding needs: task, classes, means, scales, categories, fills."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from lrisk_cli.design.dates import Calendar
+from lrisk_cli.design.encoding import Feature, Target
+from lrisk_cli.design.raw_rows import RawRows, block_rows, count_missing
+from lrisk_cli.errors import DataError, quote
+from lrisk_cli.names import Missing, Scaling, Task
+from lrisk_cli.native.kernels import core
+from lrisk_cli.tables.arrays import distinct
+from lrisk_cli.tables.cells import Texts, shortest_text
+from lrisk_cli.tables.table import Column
+from lrisk_cli.types import Array
+
+MOST_CLASSES = 1000
+FEW_NUMBERS = 20
+EXACT = 2.0**53  # larger whole numbers are not all numbers of floating point
+GAUSSIAN = 1.4826  # the deviation of a Gaussian, in median distances from its median
+MOST_NOTES = 3  # constant columns told one by one; pictures have hundreds
+
+Notes = tuple[str, ...]
+
+
+def decide_task(place: str, name: str, target: Array | Texts, task: Task) -> tuple[Task, Notes]:
+    """The task, and why when it was left to us. Text and two-valued numbers are classes."""
+    if isinstance(target, Texts):
+        if task is Task.REGRESSION:
+            text = target.values[target.codes[0]]
+            raise DataError(
+                f"{place}: holds text ({quote(text)}), and regression needs numbers; "
+                f"pass --task classification or --dtype {name}=number"
+            )
+        why = (f"task: classification, because '{name}' holds text",)
+        return Task.CLASSIFICATION, why if task is Task.AUTO else ()
+    if task is not Task.AUTO:
+        return task, ()
+    values = _few_distinct(target, MOST_CLASSES)
+    if values is None:
+        return Task.REGRESSION, (f"task: regression, because '{name}' holds numbers",)
+    if len(values) == 2:
+        pair = " and ".join(shortest_text(values))
+        return Task.CLASSIFICATION, (
+            f"task: classification, because '{name}' holds two values ({pair}); "
+            "pass --task regression to treat them as numbers",
+        )
+    note = f"task: regression, because '{name}' holds numbers ({len(values)} distinct)"
+    if len(values) <= FEW_NUMBERS:
+        note += "; pass --task classification to treat them as classes"
+    return Task.REGRESSION, (note,)
+
+
+def find_classes(place: str, name: str, target: Array | Texts) -> tuple[str, ...]:
+    """The distinct values of a target: numbers in their order, texts in theirs."""
+    if isinstance(target, Texts):
+        present = distinct(target.codes)
+        classes = sorted(target.values[code] for code in present)
+    else:
+        numbers = distinct(target)
+        if max(abs(numbers[0]), abs(numbers[-1])) >= EXACT:
+            raise DataError(
+                f"{place}: holds numbers beyond 2^53, which lose digits that may tell classes "
+                f"apart; pass --dtype {name}=category"
+            )
+        classes = shortest_text(numbers)
+    if len(classes) < 2:
+        raise DataError(f"{place}: one class only ({quote(classes[0])}); classification needs two")
+    if len(classes) > MOST_CLASSES:
+        raise DataError(
+            f"{place}: {len(classes)} classes, more than {MOST_CLASSES}; choose another target, "
+            "or pass --task regression if it holds numbers"
+        )
+    return tuple(classes)
+
+
+def learn_target(
+    place: str,
+    name: str,
+    target: Array | Texts,
+    classes: tuple[str, ...],
+    scaled: bool,
+    scaling: Scaling = Scaling.DEVIATION,
+) -> Target:
+    """The target as the rows to learn from show it; refused when it has nothing to teach."""
+    if classes:
+        learned = Target(name, "class", classes=classes)
+        seen = distinct(learned.encode(target))
+        if len(seen) < 2:
+            raise DataError(
+                f"{place}: one class only ({quote(classes[seen[0]])}) among the rows to learn "
+                "from; hold out fewer rows"
+            )
+        return learned
+    assert not isinstance(target, Texts)  # noqa: S101
+    mean, scale = learn_scales(target[:, np.newaxis], scaling=scaling)
+    if scale[0] == 0.0:
+        raise DataError(
+            f"{place}: is constant ({target[0]:g}), nothing to learn; choose another target"
+        )
+    _refuse_overflow(place, mean[0], scale[0])
+    return (
+        Target(name, "number", float(mean[0]), float(scale[0]))
+        if scaled
+        else Target(name, "number")
+    )
+
+
+def learn_features(
+    label: str,
+    columns: Sequence[Column],
+    raw: RawRows,
+    missing: Missing,
+    max_categories: int,
+    scaled: bool,
+    scaling: Scaling = Scaling.DEVIATION,
+    *,
+    marked: bool = True,
+) -> tuple[tuple[Feature, ...], Notes]:
+    """Each feature as the rows to learn from show it, and what is odd about them.
+
+    marked: a feature that is filled in where it is missing also gets an indicator of that.
+    """
+    impute = missing is Missing.IMPUTE
+    numeric = [column for column in columns if column.numeric]
+    fills = _learn_medians(label, numeric, raw.numbers) if impute else None
+    holes = count_missing(raw.numbers) if impute and marked else np.zeros(len(numeric))
+    means, scales = learn_scales(raw.numbers, fills, scaling)
+    texts, numbers = iter(raw.texts), iter(range(len(numeric)))
+    features: list[Feature] = []
+    notes: list[str] = []
+    constant: list[str] = []
+    for column in columns:
+        if column.kind == "text":
+            cells = next(texts)
+            feature, note = _learn_categories(label, column.name, cells, impute, max_categories)
+            absent = impute and marked and bool((cells.codes < 0).any())
+            features.append(replace(feature, indicator=absent))
+            notes += note
+            continue
+        at = next(numbers)
+        mean, scale = float(means[at]), float(scales[at])
+        fill = None if fills is None else float(fills[at])
+        _refuse_overflow(f"{label}, column '{column.name}'", mean, scale)
+        if scale == 0.0:
+            constant.append(f"'{column.name}' is constant ({mean:g})")
+        mean, scale = (mean, scale or 1.0) if scaled else (0.0, 1.0)
+        absent = bool(holes[at])
+        feature = Feature(column.name, "number", mean, scale, fill=fill, indicator=absent)
+        if column.kind == "date":
+            feature = replace(feature, kind="date", parts=_learn_parts(raw.numbers[:, at]))
+        features.append(feature)
+    shown = constant if len(constant) <= MOST_NOTES else constant[:1]
+    notes += [f"column {finding} and teaches nothing" for finding in shown]
+    if len(shown) < len(constant):
+        notes.append(f"{len(constant) - 1} more columns are constant and teach nothing")
+    return tuple(features), tuple(notes)
+
+
+def learn_scales(
+    numbers: Array, fills: Array | None = None, scaling: Scaling = Scaling.DEVIATION
+) -> tuple[Array, Array]:
+    """Mean and population deviation of each column, or median and 1.4826 MAD.
+
+    MAD is the median distance from the median; where it is 0 the deviation stands in. A constant
+    column has exactly its value as mean and exactly zero deviation. fills: what stands in for NaN.
+    numbers: (n, p).
+    """
+    if scaling is Scaling.DEVIATION:
+        return _deviations(numbers, fills)
+    medians, scales = np.empty((2, numbers.shape[1]))
+    for j in range(numbers.shape[1]):
+        column = numbers[:, j : j + 1]
+        filled = _filled(column, None if fills is None else fills[j : j + 1]).copy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            medians[j] = np.median(filled)
+            filled -= medians[j]
+            np.abs(filled, out=filled)
+            scales[j] = GAUSSIAN * np.median(filled)
+        if scales[j] == 0.0:
+            scales[j] = _deviations(column, None if fills is None else fills[j : j + 1])[1][0]
+    return medians, scales
+
+
+def _deviations(numbers: Array, fills: Array | None) -> tuple[Array, Array]:
+    """Mean and population deviation of each column, summed in fixed chunks of rows."""
+    first = _filled(numbers[:1], fills)[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = first + _sum_chunks(numbers, fills, first, 1) / len(numbers)
+        scales = np.sqrt(_sum_chunks(numbers, fills, means, 2) / len(numbers))
+    return means, scales
+
+
+def _sum_chunks(numbers: Array, fills: Array | None, origin: Array, power: int) -> Array:
+    """Sum over rows of (number - origin) ** power."""
+    total, of_block = np.zeros((2, numbers.shape[1]))
+    step = block_rows(numbers.shape[1])
+    for start in range(0, len(numbers), step):
+        block = np.ascontiguousarray(_filled(numbers[start : start + step], fills))
+        core.sum_powers(block, origin, power, of_block)
+        total += of_block
+    return total
+
+
+def _filled(numbers: Array, fills: Array | None) -> Array:
+    return numbers if fills is None else np.where(np.isnan(numbers), fills, numbers)
+
+
+def _learn_medians(label: str, columns: Sequence[Column], numbers: Array) -> Array:
+    """The median of each column; of dates one that occurs, as months lie between two others."""
+    fills = np.empty(len(columns))
+    for position, column in enumerate(columns):
+        known = numbers[:, position]
+        known = known[~np.isnan(known)]
+        if len(known) == 0:
+            raise always_missing(label, column.name)
+        middle = (len(known) - 1) // 2
+        dated = column.kind == "date"
+        fills[position] = np.partition(known, middle)[middle] if dated else np.median(known)
+    return fills
+
+
+def _learn_parts(days: Array) -> tuple[str, ...]:
+    """The parts of the calendar that vary among these days."""
+    calendar, step = Calendar(), block_rows(1)
+    for start in range(0, len(days), step):
+        calendar.see(days[start : start + step])
+    return calendar.parts
+
+
+def _learn_categories(
+    label: str, name: str, texts: Texts, impute: bool, max_categories: int
+) -> tuple[Feature, list[str]]:
+    """The most frequent categories, in the order of their text."""
+    counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.values))
+    seen = np.flatnonzero(counts)
+    if len(seen) == 0:
+        raise always_missing(label, name)
+    ranked = sorted(seen, key=lambda code: (-counts[code], texts.values[code]))
+    kept = ranked[:max_categories]
+    categories = tuple(sorted(texts.values[code] for code in kept))
+    fill = texts.values[ranked[0]] if impute else None
+    other = len(kept) < len(ranked)
+    feature = Feature(name, "category", categories=categories, other=other, fill=fill)
+    if other:
+        rest = counts.sum() - counts[kept].sum()
+        return feature, [
+            f"column '{name}' has {len(ranked)} categories; the {len(kept)} most frequent keep a "
+            f"column each, the rest ({rest} of {counts.sum()} cells) share one"
+        ]
+    if len(ranked) == 1:
+        return feature, [
+            f"column '{name}' is constant ({quote(categories[0])}) and teaches nothing"
+        ]
+    return feature, []
+
+
+def _few_distinct(numbers: Array, most: int) -> Array | None:
+    """The distinct numbers, or None when there are more than `most` of them."""
+    found = numbers[:0]
+    step = block_rows(1)
+    for start in range(0, len(numbers), step):
+        found = distinct(np.concatenate([found, numbers[start : start + step]]))
+        if len(found) > most:
+            return None
+    return found
+
+
+def _refuse_overflow(place: str, mean: float, scale: float) -> None:
+    if not np.isfinite(mean) or not np.isfinite(scale):
+        raise DataError(f"{place}: numbers too large to add up; rescale the column")
+
+
+def always_missing(label: str, name: str) -> DataError:
+    """The sentence for a column that cannot be filled in."""
+    return DataError(
+        f"{label}, column '{name}': missing in every row to learn from; pass --exclude {name}"
+    )

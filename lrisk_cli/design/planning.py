@@ -1,0 +1,188 @@
+"""What a fit would read and how much memory it would take, found by a pass that keeps no row."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lrisk_cli.design.dates import Calendar
+from lrisk_cli.design.design import DesignOptions, choose_columns
+from lrisk_cli.design.encoding import find_holes, refuse_holes
+from lrisk_cli.design.learning import always_missing
+from lrisk_cli.design.raw_rows import RowCounts, as_read_bytes
+from lrisk_cli.names import Missing, Task
+from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.tables.cells import Texts
+from lrisk_cli.tables.memory import NUMBER_BYTES
+from lrisk_cli.tables.table import Batch, Column, Table
+from lrisk_cli.types import Flags
+
+# Measured: what the program takes before it reads, and more of it with a kernel; what a fit takes
+# for each row, and for each row and class; and how often it holds the kernel of all rows.
+BASE_BYTES = 100 << 20
+KERNEL_BASE_BYTES = 16 << 20
+FLAT_ROW_BYTES = 85
+ROW_BYTES = 122
+CLASS_BYTES = 68
+EXACT_COPIES = 6.2
+MOST_CLASSES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFeature:
+    """A column to learn from. n_columns: how many it takes of the design."""
+
+    name: str
+    kind: str
+    n_columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would be read, and the shape of the design; all of it exact but the peak."""
+
+    files: tuple[str, ...]
+    target: str
+    features: tuple[PlannedFeature, ...]
+    counts: RowCounts
+    n_columns: int
+    peak_bytes: int
+
+    @property
+    def design_bytes(self) -> int:
+        """What the design takes."""
+        return self.counts.used * self.n_columns * NUMBER_BYTES
+
+
+def plan_design(
+    table: Table,
+    options: DesignOptions,
+    *,
+    flat: bool,
+    values: Callable[[int], int] | None = None,
+    report: Report = silent,
+) -> Plan:
+    """Read the table once, as a fit would, and refuse what a fit would refuse.
+
+    flat: all risks are the mean, whose fit is one weighted one. The peak is base + design +
+    85 n bytes for it; others work on up to half of the rows besides: base + 1.5 design + 122 n.
+    values: rows -> how many values a kernel makes of each; they take the place of the design in
+    this formula. Classes beyond two take 68 bytes a row each.
+    """
+    columns, target = choose_columns(table, options)
+    if target is None:
+        raise TypeError("a plan is for a fit, which has a target")
+    survey = _Survey(columns, target, options.missing)
+    names = [target.name, *(column.name for column in columns)]
+    named = [] if options.id_column is None else [options.id_column]
+    strict, n_id_bytes = options.missing is Missing.ERROR, 0
+    for batch in table.batches(names, strays_are_missing=not strict, as_is=named):
+        survey.add(batch)
+        n_id_bytes += sum(as_read_bytes(batch.columns[name]) for name in named)
+        report(Progress("read", batch.first_row + batch.n_rows, table.n_rows))
+    survey.refuse_empty(table.label)
+    features = survey.features(options.max_categories)
+    n_columns = sum(feature.n_columns for feature in features) + options.intercept
+    counts = survey.counts()
+    table.allowance.check(table.label, counts.used, n_columns)
+    n_rows, n_classes = counts.used, survey.n_classes(options.task)
+    peak = _base_bytes(n_rows, n_columns, flat=flat, n_values=values and values(n_rows))
+    peak += n_id_bytes + n_rows * CLASS_BYTES * (n_classes if n_classes > 2 else 0)
+    return Plan(table.paths, target.name, features, counts, n_columns, peak)
+
+
+def _base_bytes(n_rows: int, n_columns: int, *, flat: bool, n_values: int | None) -> int:
+    """The peak of a fit of numbers. n_values: that a kernel makes of each row, if there is one."""
+    design = n_rows * n_columns * NUMBER_BYTES
+    rows = n_rows * (FLAT_ROW_BYTES if flat else ROW_BYTES)
+    if n_values is None:
+        return BASE_BYTES + rows + design + (0 if flat else design // 2)
+    mapped = n_rows * (n_values + 1) * NUMBER_BYTES
+    exact = n_values == n_rows
+    copies = EXACT_COPIES if exact else 1.0 if flat else 1.5
+    return BASE_BYTES + KERNEL_BASE_BYTES + rows + design + int(copies * mapped)
+
+
+class _Survey:
+    """Counts rows, holes and categories while batches go by."""
+
+    def __init__(self, columns: Sequence[Column], target: Column, missing: Missing) -> None:
+        self._columns = columns
+        self._classes: set[object] = set()
+        self._numbered = target.kind == "number"
+        self._names = (target.name, *(column.name for column in columns))
+        self._missing = missing
+        self._read = self._used = 0
+        self._dropped: dict[str, int] = {}
+        self._filled: dict[str, int] = {}
+        self._seen: dict[str, set[str]] = {c.name: set() for c in columns if c.kind == "text"}
+        self._days = {c.name: Calendar() for c in columns if c.kind == "date"}
+        self._known = dict.fromkeys(self._names, 0)
+
+    def add(self, batch: Batch) -> None:
+        """Take the next rows."""
+        cells = [batch.columns[name] for name in self._names]
+        holes = find_holes(cells, batch.n_rows)
+        if self._missing is Missing.ERROR:
+            refuse_holes(holes, self._names, batch.source, batch.source_row)
+        lost = np.zeros(batch.n_rows, bool)
+        for name, missing in zip(self._names, holes, strict=True):
+            if self._missing is Missing.DROP or name == self._names[0]:
+                _count(self._dropped, f"missing {name}", int(np.count_nonzero(missing & ~lost)))
+                lost |= missing
+            else:
+                _count(self._filled, name, int(np.count_nonzero(missing & ~lost)))
+            self._known[name] += int(np.count_nonzero(~missing & ~lost))
+        self._see_classes(cells[0], lost)
+        self._read += batch.n_rows
+        self._used += int(np.count_nonzero(~lost))
+        for name, seen in self._seen.items():
+            texts = batch.columns[name]
+            if isinstance(texts, Texts):
+                codes = texts.codes[(texts.codes >= 0) & ~lost]
+                seen.update(texts.values[code] for code in np.unique(codes))
+        for name, calendar in self._days.items():
+            calendar.see(np.asarray(batch.columns[name])[~lost])
+
+    def _see_classes(self, target: object, lost: Flags) -> None:
+        """Take the classes of the rows that are kept; a target of many numbers has none."""
+        if isinstance(target, Texts):
+            codes = np.unique(target.codes[(target.codes >= 0) & ~lost])
+            self._classes.update(target.values[code] for code in codes)
+        elif len(self._classes) <= MOST_CLASSES:
+            self._classes.update(np.unique(np.asarray(target)[~lost]).tolist())
+
+    def n_classes(self, task: Task) -> int:
+        """How many there are; 0 where a number is to be learned."""
+        numbers = self._numbered if task is Task.AUTO else task is Task.REGRESSION
+        return 0 if numbers else len(self._classes)
+
+    def counts(self) -> RowCounts:
+        """What became of the rows."""
+        return RowCounts(self._read, self._used, self._dropped, self._filled)
+
+    def refuse_empty(self, label: str) -> None:
+        """DataError that names the first column without a value, of which nothing is learned."""
+        for name, n_known in self._known.items():
+            if self._used and not n_known and name != self._names[0]:
+                raise always_missing(label, name)
+
+    def features(self, max_categories: int) -> tuple[PlannedFeature, ...]:
+        """The columns of the design that each feature takes."""
+        return tuple(self._feature(column, max_categories) for column in self._columns)
+
+    def _feature(self, column: Column, max_categories: int) -> PlannedFeature:
+        marked = column.name in self._filled
+        if column.kind == "date":
+            n_parts = len(self._days[column.name].parts)
+            return PlannedFeature(column.name, "date", 1 + n_parts + marked)
+        if column.kind == "number":
+            return PlannedFeature(column.name, "number", 1 + marked)
+        n_seen = len(self._seen[column.name])
+        n_own = min(n_seen, max_categories) + (n_seen > max_categories)
+        return PlannedFeature(column.name, "category", n_own + marked)
+
+
+def _count(counts: dict[str, int], name: str, count: int) -> None:
+    if count:
+        counts[name] = counts.get(name, 0) + count

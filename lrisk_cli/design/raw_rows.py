@@ -1,0 +1,319 @@
+"""Read the chosen columns of a table into memory once, as raw numbers and codes, without copies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lrisk_cli.design.encoding import find_holes, refuse_holes
+from lrisk_cli.errors import quote
+from lrisk_cli.names import Missing
+from lrisk_cli.native.kernels import core
+from lrisk_cli.progress import Progress, Report
+from lrisk_cli.tables.arrays import Buffer, arrow_of
+from lrisk_cli.tables.cells import Texts
+from lrisk_cli.tables.fingerprint import Fingerprint
+from lrisk_cli.tables.table import Batch, Column, Table, join_arrays
+from lrisk_cli.types import Array, Codes, Flags
+
+Rows = npt.NDArray[np.int64]
+
+GROWTH = 1 << 21  # numbers added when the buffer is full: 16 MB
+TEXT_BYTES = 150  # of a text beside its letters: an object, and its place in a dictionary
+BLOCK_NUMBERS = 1 << 16  # numbers worked on at a time: half a megabyte stays in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Rows read, rows used, rows dropped by reason, and cells filled in by column."""
+
+    read: int
+    used: int
+    dropped: dict[str, int] = field(default_factory=dict)
+    filled: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RawRows:
+    """Rows before encoding.
+
+    buffer: n_rows x n_numbers raw numbers, NaN for missing; texts: one for each category feature;
+    target: None where there is none; rows: their numbers in the table.
+    """
+
+    buffer: Buffer
+    n_numbers: int
+    texts: list[Texts]
+    target: Array | Texts | None
+    rows: Rows
+    ids: Any
+
+    @property
+    def numbers(self) -> Array:
+        """The numbers as a matrix over the same memory. (n_rows, n_numbers)."""
+        return self.buffer.view().reshape(len(self.rows), self.n_numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """All usable rows of a table, and what there is to say about the reading of it."""
+
+    rows: RawRows
+    counts: RowCounts
+    fingerprint: str
+    notes: tuple[str, ...]
+
+
+def block_rows(width: int) -> int:
+    """How many rows of `width` numbers are worked on at a time; fixed, as sums depend on it."""
+    return max(1, BLOCK_NUMBERS // max(1, width))
+
+
+def gather(
+    table: Table,
+    features: Sequence[Column],
+    target: Column | None,
+    id_column: str | None,
+    missing: Missing,
+    report: Report,
+) -> Gathered:
+    """Read the table once. Rows with missing cells are refused, dropped or kept, by `missing`."""
+    n_numbers = sum(feature.numeric for feature in features)
+    table.allowance.check(table.label, table.n_rows or 0, n_numbers)
+    gatherer = _Gatherer(features, target, missing, table.n_rows or 0)
+    names = [column.name for column in (*features, target) if column is not None]
+    groups = table.column_groups(names)
+    for number, group in enumerate(groups, 1):
+        as_is = [id_column] if id_column is not None and number == len(groups) else []
+        n_read = 0
+        for batch in table.batches(
+            group, strays_are_missing=missing is not Missing.ERROR, as_is=as_is
+        ):
+            gatherer.add(batch, group)
+            gatherer.take_ids([batch.columns[name] for name in as_is])
+            n_read += batch.n_rows
+            table.allowance.check(table.label, n_read, n_numbers, gatherer.text_bytes)
+            done = n_read if table.n_rows is None else (number - 1) * table.n_rows + n_read
+            report(Progress("read", done / len(groups), table.n_rows))
+    return gatherer.finish(n_read)
+
+
+def split_rows(raw: RawRows, held_out: Flags) -> tuple[RawRows, RawRows]:
+    """The rows to learn from, compacted in the memory of `raw`, and a copy of those held out."""
+    test = copy_rows(raw, np.flatnonzero(held_out))
+    return keep_rows(raw, np.flatnonzero(~held_out)), test
+
+
+def copy_rows(raw: RawRows, rows: npt.NDArray[np.intp]) -> RawRows:
+    """Some of the rows, in memory of their own."""
+    copied = _pick(raw, rows, Buffer(len(rows) * raw.n_numbers))
+    np.take(raw.numbers, rows, axis=0, out=copied.numbers)
+    return copied
+
+
+def keep_rows(raw: RawRows, kept: npt.NDArray[np.intp]) -> RawRows:
+    """Some of the rows, in order, within the same memory; `raw` is used up."""
+    numbers = raw.numbers
+    step = block_rows(raw.n_numbers)
+    for start in range(0, len(kept), step):
+        block = kept[start : start + step]
+        numbers[start : start + len(block)] = numbers[block]
+    del numbers
+    raw.buffer.resize(len(kept) * raw.n_numbers)
+    return _pick(raw, kept, raw.buffer)
+
+
+def _pick(raw: RawRows, rows: npt.NDArray[np.intp], buffer: Buffer) -> RawRows:
+    return RawRows(
+        buffer,
+        raw.n_numbers,
+        [texts[rows] for texts in raw.texts],
+        None if raw.target is None else raw.target[rows],
+        raw.rows[rows],
+        None if raw.ids is None else raw.ids.take(arrow_of(rows)),
+    )
+
+
+def count_missing(numbers: Array) -> npt.NDArray[np.int64]:
+    """How many numbers of each column are NaN. numbers: (n, p); (p,)."""
+    counts = np.zeros(numbers.shape[1], np.int64)
+    step = block_rows(numbers.shape[1])
+    for start in range(0, len(numbers), step):
+        counts += np.count_nonzero(np.isnan(numbers[start : start + step]), axis=0)
+    return counts
+
+
+def as_read_bytes(column: Any) -> int:
+    """What a column takes that is kept as the file has it: twice while its parts are joined."""
+    return 2 * int(column.nbytes)
+
+
+class Coded:
+    """A text column under one set of codes, though every batch brings its own.
+
+    n_bytes: about what it takes.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+        self._parts: list[Codes] = []
+        self.n_bytes = 0
+
+    @property
+    def n_values(self) -> int:
+        """How many different texts there were."""
+        return len(self._known)
+
+    def add(self, texts: Texts) -> Codes:
+        """Take the next rows; their codes, -1 where there is no text."""
+        known = self._known
+        self.n_bytes += sum(TEXT_BYTES + len(text) for text in texts.values if text not in known)
+        codes = [known.setdefault(text, len(known)) for text in texts.values]
+        # Wrapped, code -1 finds the -1 at the end; and nothing is checked code by code.
+        self._parts.append(np.take(np.array([*codes, -1], np.int32), texts.codes, mode="wrap"))
+        self.n_bytes += self._parts[-1].nbytes
+        return self._parts[-1]
+
+    def finish(self) -> Texts:
+        """All rows under the same codes."""
+        return Texts(np.concatenate(self._parts), list(self._known))
+
+
+class _Matrix:
+    """Rows of numbers that arrive a few columns and rows at a time; grows in place."""
+
+    def __init__(self, n_rows: int, width: int) -> None:
+        self.buffer = Buffer(n_rows * width)
+        self._width = width
+
+    def put(self, columns: Sequence[Array], first_row: int, first_column: int) -> None:
+        """Write columns side by side, from the given row and column on."""
+        n_rows = len(columns[0])
+        stop = (first_row + n_rows) * self._width
+        if stop > self.buffer.size:
+            self.buffer.resize(max(stop, self.buffer.size + GROWTH))
+        block = self.buffer.view()[first_row * self._width : stop].reshape(n_rows, self._width)
+        step = block_rows(self._width)
+        for low in range(0, n_rows, step):
+            core.place_columns(list(columns), low, first_column, block[low : low + step])
+
+
+class _Gatherer:
+    """Collects batches of some or all columns; the buffer grows in place, so nothing is copied."""
+
+    def __init__(
+        self, features: Sequence[Column], target: Column | None, missing: Missing, n_rows: int
+    ) -> None:
+        self._ids: list[Any] = []
+        self._id_bytes = 0
+        self._target = None if target is None else target.name
+        self._names = tuple(column.name for column in (target, *features) if column is not None)
+        self._missing = missing
+        numeric = [feature.name for feature in features if feature.numeric]
+        self._places = {name: place for place, name in enumerate(numeric)}
+        self._texts = {feature.name: Coded() for feature in features if feature.kind == "text"}
+        self._numbers = _Matrix(n_rows, len(numeric))
+        numbered = target is not None and target.kind == "number"
+        self._target_numbers = _Matrix(n_rows if numbered else 0, 1)
+        self._target_texts = Coded()
+        # For each row how early its first missing column comes, counted from behind; 0: none.
+        self._blame = np.zeros(0, np.int32)
+        self._strays: dict[str, tuple[str, int]] = {}
+        self._fingerprint = Fingerprint()
+
+    @property
+    def text_bytes(self) -> int:
+        """About what the texts take, and what names the rows."""
+        texts = (*self._texts.values(), self._target_texts)
+        return self._id_bytes + sum(each.n_bytes for each in texts)
+
+    def take_ids(self, columns: Sequence[Any]) -> None:
+        """Keep what names the next rows."""
+        self._ids += columns
+        self._id_bytes += sum(map(as_read_bytes, columns))
+
+    def add(self, batch: Batch, names: Sequence[str]) -> None:
+        """Take in the next rows of the columns `names`."""
+        columns: dict[str, Any] = {name: batch.columns[name] for name in names}
+        if self._fingerprint.add(columns, batch.first_row):
+            self._note_holes(columns, batch)
+        for name, stray in batch.strays.items():
+            text, count = self._strays.get(name, (stray.text, 0))
+            self._strays[name] = (text, count + stray.count)
+        numeric = [name for name in names if name in self._places]
+        if numeric:
+            # Groups keep the order of the features, so their numbers lie side by side.
+            place = self._places[numeric[0]]
+            self._numbers.put([columns[name] for name in numeric], batch.first_row, place)
+        for name in names:
+            if name in self._texts:
+                self._texts[name].add(columns[name])
+        target = None if self._target is None else columns.get(self._target)
+        if isinstance(target, Texts):
+            self._target_texts.add(target)
+        elif target is not None:
+            self._target_numbers.put([target], batch.first_row, 0)
+
+    def finish(self, n_read: int) -> Gathered:
+        """Drop the rows to be dropped and let go of what is no longer needed."""
+        buffer = self._numbers.buffer
+        buffer.resize(n_read * len(self._places))
+        raw = RawRows(
+            buffer,
+            len(self._places),
+            [coded.finish() for coded in self._texts.values()],
+            self._finish_target(n_read),
+            np.arange(n_read),
+            join_arrays(self._ids) if self._ids else None,
+        )
+        counts = np.bincount(self._blame, minlength=len(self._names) + 1)[:0:-1]
+        dropped = {
+            f"missing {name}": int(count)
+            for name, count in zip(self._names, counts, strict=True)
+            if count
+        }
+        if dropped:
+            self._blame.resize(n_read, refcheck=False)
+            raw = keep_rows(raw, np.flatnonzero(self._blame == 0))
+        notes = tuple(
+            f"column '{name}': {count} cells are not numbers (such as {quote(text)}), taken as "
+            f"missing; if they mean something, pass --dtype {name}=category"
+            for name, (text, count) in self._strays.items()
+        )
+        row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))
+        return Gathered(raw, row_counts, self._fingerprint.digest(n_read), notes)
+
+    def _count_filled(self, raw: RawRows) -> dict[str, int]:
+        """The missing cells that are left, which an encoding will fill in."""
+        if not len(self._blame):
+            return {}
+        counts = dict.fromkeys(name for name in self._names if name != self._target)
+        numbers = dict(zip(self._places, count_missing(raw.numbers).tolist(), strict=True))
+        texts = {
+            name: int(np.count_nonzero(texts.codes < 0))
+            for name, texts in zip(self._texts, raw.texts, strict=True)
+        }
+        found = numbers | texts
+        return {name: found[name] for name in counts if found[name]}
+
+    def _finish_target(self, n_read: int) -> Array | Texts | None:
+        if self._target is None:
+            return None
+        numbers = self._target_numbers.buffer
+        return numbers.view()[:n_read] if numbers.size else self._target_texts.finish()
+
+    def _note_holes(self, columns: dict[str, Any], batch: Batch) -> None:
+        """Refuse missing cells, or blame the rows that have to go for them."""
+        holes = find_holes(list(columns.values()), batch.n_rows)
+        if self._missing is Missing.ERROR:
+            refuse_holes(holes, list(columns), batch.source, batch.source_row)
+        stop = batch.first_row + batch.n_rows
+        if stop > len(self._blame):
+            self._blame.resize(max(stop, len(self._blame) * 3 // 2), refcheck=False)
+        blame = self._blame[batch.first_row : stop]
+        for name, missing in zip(columns, holes, strict=True):
+            if self._missing is Missing.DROP or name == self._target:
+                earliness = len(self._names) - self._names.index(name)
+                np.maximum(blame, np.int32(earliness) * missing, out=blame)

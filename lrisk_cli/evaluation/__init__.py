@@ -1,0 +1,1 @@
+"""Metrics, gates, splits, cross-validation and comparisons of models."""

@@ -1,0 +1,133 @@
+"""Clusters, distances and labels, batch by batch, say how well the clusters find the labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.design.encoding import spell_numbers
+from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.tables.cells import Texts
+from lrisk_cli.types import Array, Flags
+
+Counts = NDArray[np.int64]
+
+# What a row's label makes of it.
+INLIER, PLANTED, UNKNOWN = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Agreement:
+    """How clusters and labels agree.
+
+    accuracy: share of the inlier rows in the cluster that the best pairing of clusters with labels
+    gives their label. purity: share of them in a cluster whose commonest inlier label is theirs.
+    pairing: the label of each cluster, None for those left over. table: rows of each label (first)
+    in each cluster. inliers: True for the labels that count. average_precision: of finding the
+    other rows by their distance; None where there are none. n_unlabelled: rows without a label.
+    """
+
+    accuracy: float
+    purity: float
+    pairing: tuple[str | None, ...]
+    labels: tuple[str, ...]
+    inliers: tuple[bool, ...]
+    table: Counts
+    average_precision: float | None
+    n_unlabelled: int
+
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """The numbers by name; average precision only where outliers are planted."""
+        found: dict[str, float | None] = {"accuracy": self.accuracy, "purity": self.purity}
+        if not all(self.inliers):
+            found["average_precision"] = self.average_precision
+        return found
+
+
+class LabelTally:
+    """Counts rows by label and cluster while they come; a row costs one byte."""
+
+    def __init__(self, place: str, n_clusters: int, inliers: Sequence[str]) -> None:
+        self._place = place
+        self._n_clusters = n_clusters
+        self._inliers = inliers
+        self._counts: dict[str, Counts] = {}
+        self._kinds: list[NDArray[np.int8]] = []
+        self._n_unlabelled = 0
+
+    def add(self, cells: Array | Texts, clusters: NDArray[np.int32]) -> None:
+        """Take one batch: the label of each row as read, and its cluster. Both (n,)."""
+        texts = cells if isinstance(cells, Texts) else spell_numbers(cells)
+        k = self._n_clusters
+        known = texts.codes >= 0
+        places = texts.codes[known].astype(np.int64) * k + clusters[known]
+        table = np.bincount(places, minlength=len(texts.values) * k).reshape(-1, k)
+        for text, counts in zip(texts.values, table, strict=True):
+            if counts.any():
+                self._counts[text] = self._counts.get(text, 0) + counts
+        self._n_unlabelled += int(np.count_nonzero(~known))
+        kinds = [INLIER if self._counts_as(text) else PLANTED for text in texts.values]
+        self._kinds.append(np.array([*kinds, UNKNOWN], dtype=np.int8)[texts.codes])
+
+    def agreement(self, losses: Array) -> Agreement:
+        """Of all rows taken, given their losses in the same order. (n,)."""
+        from scipy.optimize import linear_sum_assignment
+
+        labels = _ordered(self._counts)
+        if not labels:
+            raise DataError(f"{self._place}: no row has a label; choose another column")
+        table = np.array([self._counts[label] for label in labels], dtype=np.int64)
+        inliers = np.array([self._counts_as(label) for label in labels])
+        if not inliers.any():
+            shown = ", ".join(labels[:12])
+            raise UsageError(f"--inlier-labels: no row has such a label; {self._place} has {shown}")
+        within = table[inliers]
+        rows, columns = linear_sum_assignment(within, maximize=True)
+        names = [label for label, is_inlier in zip(labels, inliers, strict=True) if is_inlier]
+        pairs = zip(columns.tolist(), rows.tolist(), strict=True)
+        paired = {column: row for column, row in pairs if within[row, column]}
+        kinds = np.concatenate(self._kinds)
+        labelled = kinds != UNKNOWN
+        return Agreement(
+            accuracy=float(within[rows, columns].sum() / within.sum()),
+            purity=float(within.max(axis=0).sum() / within.sum()),
+            pairing=tuple(
+                names[paired[j]] if j in paired else None for j in range(self._n_clusters)
+            ),
+            labels=tuple(labels),
+            inliers=tuple(inliers.tolist()),
+            table=table,
+            average_precision=average_precision(losses[labelled], kinds[labelled] == PLANTED),
+            n_unlabelled=self._n_unlabelled,
+        )
+
+    def _counts_as(self, label: str) -> bool:
+        """Whether rows of this label are inliers; all are where none are named."""
+        return not self._inliers or label in self._inliers
+
+
+def average_precision(scores: Array, positives: Flags) -> float | None:
+    """Mean over the positive rows of the share of positives among rows of no smaller score.
+
+    Equal scores are taken together. None where there is no positive row. Both (n,).
+    """
+    n_positive = int(np.count_nonzero(positives))
+    if n_positive == 0:
+        return None
+    order = np.argsort(-scores, kind="stable")
+    ordered, hits = scores[order], np.cumsum(positives[order])
+    # The last row of each group of equal scores.
+    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
+    found = hits[ends]
+    new = np.diff(found, prepend=0)
+    return float(np.sum(new * (found / (ends + 1.0))) / n_positive)
+
+
+def _ordered(labels: dict[str, Counts]) -> list[str]:
+    """Numbers by their value, other labels by their text."""
+    try:
+        return sorted(labels, key=lambda label: (float(label), label))
+    except ValueError:
+        return sorted(labels)

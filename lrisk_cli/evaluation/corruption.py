@@ -1,0 +1,103 @@
+"""Plant outliers in a design, as the subquantile paper does, and remember where."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.names import CORRUPTIONS
+from lrisk_cli.types import Array, Targets
+
+# The paper's outliers: targets from N(5, 5^2), features times 100, targets times 10000.
+LABEL_MEAN, LABEL_DEVIATION = 5.0, 5.0
+FEATURE_FACTOR, TARGET_FACTOR = 100.0, 10000.0
+# Mixed into the seed, which draws the held-out rows too: the two choices must not go together.
+STREAM = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Corruption:
+    """What is done to which fraction of the rows, spelled `kind:fraction`."""
+
+    kind: str
+    fraction: float
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.fraction:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """Rows with outliers among them. mask: True where a row was changed. (n,)."""
+
+    X: Array
+    y: Targets
+    mask: NDArray[np.bool_]
+
+
+def parse_corruption(text: str) -> Corruption:
+    """Read `kind:fraction`; a wrong one is answered with a sentence."""
+    kind, _, argument = text.strip().partition(":")
+    kind = kind.strip().lower()
+    if kind not in CORRUPTIONS:
+        near = get_close_matches(kind, CORRUPTIONS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known kinds: {', '.join(CORRUPTIONS)}"
+        raise UsageError(f"unknown corruption {text!r}; {hint}")
+    if not argument:
+        raise UsageError(f"{kind} needs the fraction of rows to corrupt, for example {kind}:0.2")
+    try:
+        fraction = float(argument)
+    except ValueError:
+        raise UsageError(f"{kind} needs a fraction; got {argument!r}, write {kind}:0.2") from None
+    if not 0.0 < fraction < 0.5:
+        raise UsageError(
+            f"{kind} must leave most rows alone; got {argument}, give a fraction between 0 and 0.5"
+        )
+    return Corruption(kind, fraction)
+
+
+def corrupt(
+    X: Array,
+    y: Targets,
+    n_classes: int | None,
+    corruption: Corruption,
+    seed: int,
+    *,
+    intercept: bool = True,
+) -> Planted:
+    """Corrupt exactly round(fraction n) rows of a standardised design, drawn by the seed.
+
+    X: (n, d), its last column the constant where there is an intercept; y: (n,) standardised
+    numbers (n_classes None) or class codes. Neither is modified.
+    """
+    kind, n_rows = corruption.kind, len(X)
+    if kind == "flip" and n_classes is None:
+        raise UsageError("flip changes classes and the target is a number; use label or feature")
+    n_bad = round(corruption.fraction * n_rows)
+    if n_bad == 0:
+        raise DataError(f"{corruption} of {n_rows} rows is none; use more rows or a larger share")
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, STREAM])))
+    rows = np.sort(rng.permutation(n_rows)[:n_bad])
+    X, y = X.copy(), y.copy()
+    if "feature" in kind:
+        X[rows, : X.shape[1] - intercept] *= FEATURE_FACTOR
+    if kind != "feature":
+        y[rows] = _wrong_targets(kind, y[rows], n_classes, rng)
+    mask = np.zeros(n_rows, dtype=np.bool_)
+    mask[rows] = True
+    return Planted(X, y, mask)
+
+
+def _wrong_targets(
+    kind: str, y: Targets, n_classes: int | None, rng: np.random.Generator
+) -> Targets:
+    """What the corrupted rows claim: another class, a draw, or a multiple of the truth."""
+    if n_classes is not None:
+        # A shift by 1 .. C-1 reaches every other class alike; of two classes, the other.
+        codes = y.astype(np.int32) + rng.integers(1, n_classes, size=len(y), dtype=np.int32)
+        return np.asarray(codes % n_classes, dtype=np.int32)
+    if kind == "label":
+        return rng.normal(LABEL_MEAN, LABEL_DEVIATION, size=len(y))
+    return np.asarray(TARGET_FACTOR * y, dtype=np.float64)

@@ -1,0 +1,266 @@
+"""Losses of several models on the same rows give their quantiles, and the differences of these.
+
+Letters: n rows, p a level in (0, 1], l_(k) the k-th smallest loss, rho how far the losses of two
+models stay below their quantiles in the same rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import fsum, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.errors import UsageError
+from lrisk_cli.evaluation.metrics import CONFIDENCE
+from lrisk_cli.native.kernels import core
+from lrisk_cli.risk.value import sort_losses
+from lrisk_cli.types import Array
+
+# Levels of a picture: every half percent, and finer where the tail is.
+CURVE = np.concatenate([np.arange(1, 198) / 200, np.arange(990, 1001) / 1000])
+# The tail is the worst tenth of the rows.
+TAIL = 0.9
+# Moves of a quantile's place that are tried.
+_MOVES = 1000
+_CHUNK = 65_536
+_ALPHA = (1.0 - CONFIDENCE) / 2.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantiles:
+    """Numbers at some levels, with 95 % intervals; NaN where there is no end. All (levels,)."""
+
+    values: Array
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """A model beside the baseline. difference: baseline - model, positive where it is better."""
+
+    losses: Quantiles
+    difference: Quantiles
+    mean: float
+    tail: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Models beside a baseline on the same n_rows rows; mean and tail: of all and of the worst
+    tenth of the losses. levels: (levels,)."""
+
+    n_rows: float
+    levels: Array
+    losses: Quantiles
+    mean: float
+    tail: float
+    models: tuple[Compared, ...]
+
+    def normalised(self, differences: Array) -> Array:
+        """Differences in units of the baseline's mean loss; NaN where that is 0."""
+        return differences / (self.mean if self.mean > 0.0 else np.nan)
+
+    def at(self, levels: Array) -> NDArray[np.intp]:
+        """Where the given levels, which must be among its own, stand in its arrays."""
+        return np.searchsorted(self.levels, levels)
+
+
+def parse_levels(text: str) -> tuple[float, ...]:
+    """Levels in (0, 1], separated by commas, in the order given."""
+    levels = tuple(parse_level(part, "--quantiles") for part in text.split(",") if part.strip())
+    if not levels:
+        raise UsageError("--quantiles takes levels such as 0.5,0.9,0.99; none was given")
+    return levels
+
+
+def parse_level(text: str, place: str) -> float:
+    """One level in (0, 1]; `place` names the option in messages."""
+    try:
+        level = float(text)
+    except ValueError:
+        level = 0.0
+    if not 0.0 < level <= 1.0:
+        raise UsageError(f"{place}: a level is greater than 0 and at most 1; got {text.strip()!r}")
+    return level
+
+
+def places(n_rows: int, levels: Array) -> NDArray[np.intp]:
+    """ceil(n p - 1e-9), the place of each quantile among the sorted losses, counted from 1."""
+    # In floating point 100 x 0.07 is above 7; and n p of a long table is off by n eps.
+    slack = max(1e-9, 4e-16 * n_rows)
+    return np.clip(np.ceil(n_rows * levels - slack), 1, n_rows).astype(np.intp)
+
+
+def loss_quantiles(ascending: Array, levels: Array) -> Quantiles:
+    """l_(ceil(n p)) with order statistics around it: P(l_(r) <= quantile <= l_(s)) >= 95 %.
+
+    r and s are those of the binomial distribution of the number of losses below the quantile.
+    Losses are not negative, so 0 stands in for r = 0; where s > n there is no upper end.
+    """
+    n = len(ascending)
+    r, s = order_places(n, levels)
+    low = np.where(r > 0, ascending[np.maximum(r, 1) - 1], 0.0)
+    high = np.where(s <= n, ascending[np.minimum(s, n) - 1], np.nan)
+    return Quantiles(ascending[places(n, levels) - 1], low, high)
+
+
+def tail_mean(ascending: Array, level: float) -> float:
+    """The superquantile: sum of the losses above place n p, one of them in part, over n (1-p).
+
+    Summed chunk by chunk: an array of weights would take as much memory as the losses.
+    """
+    n = len(ascending)
+    below = n * level
+    first = int(below + 4e-16 * n)
+    part = max(below - first, 0.0)
+    ones = np.ones(min(n, _CHUNK))
+    chunks = (ascending[i : i + _CHUNK] for i in range(first, n, _CHUNK))
+    total = fsum(core.compensated_dot(chunk, ones[: len(chunk)]) for chunk in chunks)
+    return (total - part * float(ascending[first])) / (n - below)
+
+
+def compare(losses: Sequence[Array], pairs: Sequence[Array], levels: Array) -> Comparison:
+    """The first model's losses are the baseline's. losses: (n,) each, sorted in place.
+
+    pairs: losses of the same models on some of the rows, in one order for all, for rho.
+    """
+    ascending = [sort_losses(each) for each in losses]
+    quantiles = [loss_quantiles(each, levels) for each in ascending]
+    means = [tail_mean(each, 0.0) for each in ascending]
+    tails = [tail_mean(each, TAIL) for each in ascending]
+    models = []
+    for k in range(1, len(losses)):
+        rho = _agreement(pairs[0], pairs[k], quantiles[0].values, quantiles[k].values)
+        low, high = _difference_interval(ascending[0], ascending[k], levels, rho)
+        difference = Quantiles(quantiles[0].values - quantiles[k].values, low, high)
+        models.append(Compared(quantiles[k], difference, means[k], tails[k]))
+    return Comparison(len(losses[0]), levels, quantiles[0], means[0], tails[0], tuple(models))
+
+
+def average(comparisons: Sequence[Comparison], test_share: float) -> Comparison:
+    """The average over random splits, with intervals for what another split might show.
+
+    test_share: rows tested over rows learned from. Splits overlap, so the variance of the mean of
+    J of them is taken as (1/J + test_share) times that between splits (Nadeau and Bengio 2003).
+    """
+    first = comparisons[0]
+    if len(comparisons) == 1:
+        return first
+
+    def across(pick: "Sequence[Quantiles]") -> Quantiles:
+        return _across([each.values for each in pick], test_share)
+
+    models = tuple(
+        Compared(
+            across([c.models[k].losses for c in comparisons]),
+            across([c.models[k].difference for c in comparisons]),
+            float(np.mean([c.models[k].mean for c in comparisons])),
+            float(np.mean([c.models[k].tail for c in comparisons])),
+        )
+        for k in range(len(first.models))
+    )
+    return Comparison(
+        float(np.mean([c.n_rows for c in comparisons])),
+        first.levels,
+        across([c.losses for c in comparisons]),
+        float(np.mean([c.mean for c in comparisons])),
+        float(np.mean([c.tail for c in comparisons])),
+        models,
+    )
+
+
+def crossings(levels: Array, differences: Array) -> tuple[float, ...]:
+    """Levels at which the sign of the differences turns, between the two levels that show it."""
+    known = np.flatnonzero(differences)
+    x, y = levels[known], differences[known]
+    turns = np.flatnonzero(np.sign(y[1:]) != np.sign(y[:-1]))
+    before, after = y[turns], y[turns + 1]
+    share = before / (before - after)
+    return tuple((x[turns] + share * (x[turns + 1] - x[turns])).tolist())
+
+
+def better_from(levels: Array, differences: Array) -> float | None:
+    """The level from which on the model is nowhere worse, up to the largest loss; else None."""
+    worse = np.flatnonzero(differences < 0.0)
+    if len(worse) == 0:
+        return 0.0 if (differences > 0.0).any() else None
+    if worse[-1] == len(levels) - 1 or not (differences[worse[-1] :] > 0.0).any():
+        return None
+    return crossings(levels[worse[-1] :], differences[worse[-1] :])[0]
+
+
+def order_places(n: int, levels: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """r, s with P(N < r) <= 2.5 % and P(N >= s) <= 2.5 %, N binomial (n, p), as close as can be.
+
+    Between 0 and n + 1. Both (levels,).
+    """
+    r, s = np.array([_binomial_pair(n, level) for level in levels.tolist()], np.intp).T
+    return r, s
+
+
+@lru_cache(maxsize=4096)  # all models, and all splits, have as many rows
+def _binomial_pair(n: int, p: float) -> tuple[int, int]:
+    """One r and s; from the ratios of neighbouring probabilities, within 7 deviations of n p."""
+    if p == 1.0:
+        return n, n + 1
+    reach = 7.0 * sqrt(n * p * (1.0 - p)) + 10.0
+    first, last = max(0, int(n * p - reach)), min(n, int(n * p + reach))
+    k = np.arange(first, last, dtype=np.float64)
+    logs = np.append(0.0, np.cumsum(np.log((n - k) / (k + 1.0) * (p / (1.0 - p)))))
+    below = np.cumsum(np.exp(logs - logs.max()))
+    below /= below[-1]
+    r = first + int(np.searchsorted(below, _ALPHA, side="right"))
+    return r, first + int(np.searchsorted(below, 1.0 - _ALPHA)) + 1
+
+
+def _agreement(a: Array, b: Array, a_quantiles: Array, b_quantiles: Array) -> Array:
+    """rho at each level: the correlation of "a is below its quantile" and "b is". (levels,)."""
+    n, n_levels = max(len(a), 1), len(a_quantiles)
+    # The first level whose quantile is not below the loss; one past the last if there is none.
+    a_level, b_level = np.searchsorted(a_quantiles, a), np.searchsorted(b_quantiles, b)
+    a_below = np.cumsum(np.bincount(a_level, minlength=n_levels + 1))[:n_levels] / n
+    b_below = np.cumsum(np.bincount(b_level, minlength=n_levels + 1))[:n_levels] / n
+    later = np.maximum(a_level, b_level)
+    both = np.cumsum(np.bincount(later, minlength=n_levels + 1))[:n_levels] / n
+    spread = np.sqrt(a_below * (1.0 - a_below) * b_below * (1.0 - b_below))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rho = (both - a_below * b_below) / spread
+    # Nothing is known where all rows of the sample lie on one side: no agreement is assumed.
+    return np.clip(np.nan_to_num(rho, nan=0.0, posinf=0.0, neginf=0.0), -1.0, 1.0)
+
+
+def _difference_interval(a: Array, b: Array, levels: Array, rho: Array) -> tuple[Array, Array]:
+    """Ends of a 95 % interval of the difference of two quantiles of paired losses. (levels,).
+
+    Resampling the rows moves the place of a quantile by about sqrt(n p (1-p)) places, and those of
+    two models together as far as rho says; the ends are percentiles over such moves. Where the
+    order statistics have no upper end, the difference has neither.
+    """
+    n = len(a)
+    z = np.random.Generator(np.random.PCG64(0)).standard_normal((2, _MOVES, 1))
+    moved = rho * z[0] + np.sqrt(1.0 - rho * rho) * z[1]
+    spread = np.sqrt(n * levels * (1.0 - levels))
+    middle = places(n, levels)
+
+    def moves(ascending: Array, by: Array) -> Array:
+        at = np.rint(middle + spread * by).astype(np.intp)
+        return ascending[np.clip(at, 1, n) - 1]
+
+    ends = np.percentile(
+        moves(a, z[0]) - moves(b, moved), [100.0 * _ALPHA, 100.0 * (1.0 - _ALPHA)], axis=0
+    )
+    unknown = order_places(n, levels)[1] > n
+    return np.where(unknown, np.nan, ends[0]), np.where(unknown, np.nan, ends[1])
+
+
+def _across(values: Sequence[Array], test_share: float) -> Quantiles:
+    from scipy.special import stdtrit
+
+    n_splits = len(values)
+    middle = np.mean(values, axis=0)
+    deviation = np.std(values, axis=0, ddof=1)
+    half = stdtrit(n_splits - 1, 1.0 - _ALPHA) * sqrt(1.0 / n_splits + test_share) * deviation
+    return Quantiles(middle, middle - half, middle + half)

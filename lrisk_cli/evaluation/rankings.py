@@ -1,0 +1,68 @@
+"""Losses and a spectrum give the losses file: every row with its loss, weight and rank."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.risk.row_weights import rank_rows, row_weights
+from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.types import Array
+
+_CHUNK = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The weight that a risk gives each row, and its rank: 1 is the largest loss. Both (n,)."""
+
+    weights: Array
+    ranks: NDArray[np.int64]
+
+
+def rank(losses: Array, spectrum: Spectrum) -> Ranking:
+    """Equal losses share their weight; of two equal losses the earlier row ranks first."""
+    return Ranking(row_weights(losses, spectrum), rank_rows(losses))
+
+
+def rank_places(losses: Array) -> NDArray[np.intp]:
+    """Places of all losses in the order of their ranks; equal losses in row order. (n,)."""
+    # Turned over in place, which is exact: long tables have no room for a copy.
+    np.negative(losses, out=losses)
+    order = np.argsort(losses, kind="stable")
+    np.negative(losses, out=losses)
+    return order
+
+
+def largest_first(losses: Array, n_rows: int) -> NDArray[np.intp]:
+    """Places of the largest losses in the order of their ranks, without a sort of all of them."""
+    places = np.empty(0, np.intp)
+    for start in range(0, len(losses), _CHUNK):
+        more = np.arange(start, min(start + _CHUNK, len(losses)))
+        if len(places) == n_rows:
+            more = more[losses[more] > losses[places].min(initial=np.inf)]
+        places = np.concatenate([places, more])
+        # All are in row order among equals, which a stable sort keeps.
+        places = places[np.argsort(-losses[places], kind="stable")[:n_rows]]
+    return places
+
+
+def losses_columns(
+    named: dict[str, Any], targets: Any, losses: Array, spectrum: Spectrum
+) -> dict[str, Any]:
+    """The columns of the losses file, rows in reading order.
+
+    They are row, id (where there is one), target, prediction, loss, weight and rank; `named` holds
+    the row, id and prediction.
+    """
+    ranking = rank(losses, spectrum)
+    first: dict[str, Any] = {name: named[name] for name in ("row", "id") if name in named}
+    return {
+        **first,
+        "target": targets,
+        "prediction": named["prediction"],
+        "loss": losses,
+        "weight": ranking.weights,
+        "rank": ranking.ranks,
+    }

@@ -1,0 +1,242 @@
+"""Choose a risk and a penalty by cross-validation: rows that a fit has not seen judge it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.design.design import (
+    Design,
+    DesignOptions,
+    RawDesign,
+    copy_part,
+    encode_design,
+    find_task,
+)
+from lrisk_cli.errors import DataError, UsageError, quote
+from lrisk_cli.evaluation.metrics import ROW_METRICS, Figures, is_risk, judge_rows, metric_name
+from lrisk_cli.evaluation.splits import folds
+from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, score_design
+from lrisk_cli.models.model import Model
+from lrisk_cli.names import DEFAULT_RISK, LARGER_IS_BETTER, Task, Unseen
+from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.risk.spectrum import parse_risk
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """How to choose: into how many folds the rows are dealt, by which seed, and what decides."""
+
+    n_folds: int
+    seed: int
+    metric: str
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether the candidate with the largest figure wins."""
+        return self.metric in LARGER_IS_BETTER
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A risk and a penalty, and the metric on the rows that each fold left out.
+
+    l2: the penalty that a fit of all rows uses. n_unproved: fits that did not prove their gap.
+    """
+
+    options: FitOptions
+    l2: float
+    fold_values: tuple[float, ...]
+    n_unproved: int
+
+    @property
+    def value(self) -> float:
+        """The mean over the folds."""
+        return sum(self.fold_values) / len(self.fold_values)
+
+    @property
+    def standard_error(self) -> float:
+        """Of that mean: the deviation between folds over the root of their number."""
+        return float(np.std(self.fold_values, ddof=1)) / sqrt(len(self.fold_values))
+
+
+@dataclass(frozen=True, slots=True)
+class CrossValidation:
+    """All candidates in the order asked for, the best of them, and what was odd on the way."""
+
+    scheme: Scheme
+    candidates: tuple[Candidate, ...]
+    oddities: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> Candidate:
+        """The best figure; of equal ones the larger penalty, then the one named first."""
+        sign = 1.0 if self.scheme.larger_is_better else -1.0
+        return max(self.candidates, key=lambda each: (sign * each.value, each.l2))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is odd, and whether the best penalty may lie beyond those tried."""
+        tried = sorted({candidate.l2 for candidate in self.candidates})
+        at = tried.index(self.chosen.l2)
+        if len(tried) == 1 or 0 < at < len(tried) - 1:
+            return self.oddities
+        beyond = "smallest tried; a smaller" if at == 0 else "largest tried; a larger"
+        return (*self.oddities, f"l2 {tried[at]:g} is the {beyond} one may do better")
+
+
+def default_metric(candidates: Sequence[FitOptions]) -> str:
+    """The risk that is fitted; where several are, the usual one."""
+    risks = {str(options.risk) for options in candidates}
+    return risks.pop() if len(risks) == 1 else DEFAULT_RISK
+
+
+def check_metric(text: str, task: Task) -> str:
+    """The spelling of a metric that can choose between models; others are refused."""
+    name = metric_name(text, task)
+    if name in ROW_METRICS:
+        raise UsageError(
+            f"--select-by {name} does not judge predictions; choose a risk of the losses, max, "
+            "rmse, mae, r2, accuracy or log_loss"
+        )
+    return name
+
+
+def cross_validate(
+    raw: RawDesign,
+    columns: DesignOptions,
+    candidates: Sequence[FitOptions],
+    scheme: Scheme,
+    rows: Rows,
+    report: Report = silent,
+) -> CrossValidation:
+    """Fit every candidate without each fold in turn, and judge it on that fold.
+
+    Means, scales, categories and fills are learned anew from the rows of each fit. rows: the
+    usable rows that take part. One copy of them is in memory at a time, beside `raw`.
+    """
+    task, _ = find_task(raw, columns.task)
+    scheme = replace(scheme, metric=check_metric(scheme.metric, task))
+    fold_of = folds(len(rows), scheme.n_folds, scheme.seed)
+    # A category that only the fold left out holds is the fault of the split, not of the table.
+    columns = replace(columns, task=task, unseen=Unseen.OTHER)
+    judged = []
+    for fold in range(scheme.n_folds):
+        place = f"{fold + 1} of {scheme.n_folds}"
+        # Held by nobody else, so that its designs are gone before the next are made.
+        judged.append(
+            _judge(*_split(raw, columns, rows, fold_of == fold, place), candidates, scheme.metric)
+        )
+        report(Progress("cross-validate", fold + 1, scheme.n_folds, f"{len(candidates)} fits each"))
+    return CrossValidation(
+        scheme,
+        tuple(
+            Candidate(
+                options,
+                options.l2 or 1.0 / len(rows),
+                tuple(fold.values[at] for fold in judged),
+                sum(not fold.proved[at] for fold in judged),
+            )
+            for at, options in enumerate(candidates)
+        ),
+        _notes(judged),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """The metric of each candidate on the rows left out, whether its fit was proved, and oddities.
+
+    values, proved: in the order of the candidates.
+    """
+
+    values: list[float]
+    proved: list[bool]
+    oddities: tuple[str, ...]
+
+
+def _judge(train: Design, test: Design, candidates: Sequence[FitOptions], metric: str) -> _Fold:
+    """Fit every candidate to some rows, each from where the last ended, and judge it on others."""
+    values, proved = [0.0] * len(candidates), [False] * len(candidates)
+    features, W = make_features(train, candidates[0]), None
+    for at in _neighbours(candidates):
+        fitted = fit_design(train, candidates[at], start=W, features=features)
+        W, proved[at] = fitted.solution.W, fitted.solution.converged
+        values[at] = _figure(fitted.model, test, metric)
+    return _Fold(values, proved, tuple(_oddities(train, test)))
+
+
+def _split(
+    raw: RawDesign, columns: DesignOptions, rows: Rows, left_out: NDArray[np.bool_], fold: str
+) -> tuple[Design, Design]:
+    """The designs of the rows to learn from and of those left out."""
+    try:
+        train, test = encode_design(copy_part(raw, rows), columns, hold_out=lambda _: left_out)
+    except DataError as error:
+        raise DataError(
+            f"{error} (the rows that fold {fold} of --cv learns from; try fewer folds)"
+        ) from None
+    assert test is not None  # noqa: S101
+    return train, test
+
+
+def _neighbours(candidates: Sequence[FitOptions]) -> Iterator[int]:
+    """Positions in an order where each differs little from the last, so that starts are good.
+
+    Risk after risk; the penalties fall for one and rise for the next.
+    """
+    risks = list(dict.fromkeys(str(options.risk) for options in candidates))
+    for turn, risk in enumerate(risks):
+        of_risk = [at for at, options in enumerate(candidates) if str(options.risk) == risk]
+        yield from sorted(of_risk, key=lambda at: candidates[at].l2 or 0.0, reverse=turn % 2 == 0)
+
+
+def _figure(model: Model, test: Design, metric: str) -> float:
+    """The metric of the model on the rows left out."""
+    spectra = (parse_risk(metric),) if is_risk(metric) else ()
+    scored = score_design(model, test)
+    figures: Figures = judge_rows(
+        model.task, scored.losses, test.targets, scored.predictions, spectra
+    )
+    value = figures[metric]
+    if value is None:
+        raise DataError(
+            f"--select-by {metric} is not defined on a fold whose targets are all equal; choose "
+            "another metric or fewer folds"
+        )
+    return value
+
+
+def _oddities(train: Design, test: Design) -> Iterator[str]:
+    """What a fold lacks that the table has, as sentences without their beginning."""
+    encoding = train.encoding
+    varies = np.any(test.X - train.X[0], axis=0)
+    for at in np.flatnonzero((np.ptp(train.X, axis=0) == 0.0) & varies):
+        yield f"column '{encoding.column_names[at]}' is constant in the rows to learn from"
+    classes = encoding.target.classes
+    if classes:
+        for code in np.setdiff1d(np.arange(len(classes)), train.y):
+            yield f"no row to learn from is of class {quote(classes[code])}"
+    stop = 0
+    for feature in encoding.features:
+        stop += feature.n_columns
+        block = test.X[:, stop - feature.n_columns : stop - feature.indicator]
+        if feature.kind == "category" and not block.any(axis=1).all():
+            yield f"rows are judged whose category of '{feature.name}' was not learned"
+
+
+def _notes(judged: Sequence[_Fold]) -> tuple[str, ...]:
+    counts = Counter(finding for fold in judged for finding in fold.oddities)
+    notes = [
+        f"cross-validation: in {count} of {len(judged)} folds {finding}"
+        for finding, count in counts.items()
+    ]
+    n_unproved = sum(fold.proved.count(False) for fold in judged)
+    if n_unproved:
+        notes.append(f"cross-validation: {n_unproved} fits did not reach --tol")
+    return tuple(notes)

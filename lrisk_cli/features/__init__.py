@@ -1,0 +1,1 @@
+"""Feature maps: what a predictor is linear in."""

@@ -1,0 +1,1 @@
+"""Losses of a row: values, derivatives and curvature from margins."""

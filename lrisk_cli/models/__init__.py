@@ -1,0 +1,1 @@
+"""Models: fitted, stored as JSON, and scoring rows."""

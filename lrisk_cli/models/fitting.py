@@ -1,0 +1,306 @@
+"""From a design to a fitted model: state the problem, solve it, keep what was proved."""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.design.design import Design
+from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.errors import DataError, UsageError, quote
+from lrisk_cli.features.features import FeatureOptions, Features, build_features, check_features
+from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.models.model import Model
+from lrisk_cli.models.model_file import FitRecord, FitStart
+from lrisk_cli.names import KernelName, LossName, SmoothingName, SolverName
+from lrisk_cli.native.threads import one_thread
+from lrisk_cli.progress import Report, silent
+from lrisk_cli.risk.row_weights import Smoothing
+from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.robust.inlier_weights import InlierWeights, find_majority
+from lrisk_cli.solvers.problem import Problem, make_problem
+from lrisk_cli.solvers.reweight import reweight
+from lrisk_cli.solvers.select import SolverOptions, check_options, check_risk, choose, solve
+from lrisk_cli.solvers.solution import Limits, Solution
+from lrisk_cli.types import Array
+
+# A fit that lowers the objective by less than this share has learned next to nothing.
+SMALL_GAIN = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class FitOptions:
+    """What to minimise and how. l2 and nu: None for 1/n, and for the paper's nu.
+
+    reweight: fit a subquantile once more, to the rows that belong together.
+    """
+
+    risk: Spectrum
+    loss: LossName = LossName.AUTO
+    l2: float | None = None
+    smoothing: SmoothingName = SmoothingName.NONE
+    nu: float | None = None
+    solver: SolverOptions = field(default_factory=SolverOptions)
+    limits: Limits = field(default_factory=Limits)
+    features: FeatureOptions = field(default_factory=FeatureOptions)
+    reweight: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A model, the run that found it, and what to know about its features.
+
+    majority: where the risk falls and all its rows were judged.
+    """
+
+    model: Model
+    solution: Solution
+    notes: tuple[str, ...] = ()
+    majority: InlierWeights | None = None
+
+
+def check_fit(options: FitOptions) -> None:
+    """Answer impossible options with a sentence before any work starts."""
+    check_risk(options.solver.solver, options.risk)
+    _check_smoothing(options)
+    if options.l2 is not None and not 0.0 < options.l2 < float("inf"):
+        raise UsageError(
+            f"--l2 must be greater than 0, it makes the optimum unique; got {options.l2:g}"
+        )
+    if options.nu is not None and options.smoothing is SmoothingName.NONE:
+        raise UsageError("--nu has no meaning without smoothing; add --smoothing l2 or entropy")
+    if options.nu is not None and not 0.0 < options.nu < float("inf"):
+        raise UsageError(f"--nu must be greater than 0; got {options.nu:g}")
+    if not options.reweight and not (
+        _keeps_a_share(options) and options.solver.solver in (SolverName.AUTO, SolverName.TRIMMED)
+    ):
+        raise UsageError(
+            f"--no-reweight has no meaning for {options.risk} by --solver {options.solver.solver}; "
+            "only a subquantile by trimmed is reweighted"
+        )
+    check_features(options.features)
+    check_options(options.solver)
+
+
+def _check_smoothing(options: FitOptions) -> None:
+    """Refuse a smoothing that the risk or the solver does not take."""
+    smoothing, risk, solver = options.smoothing, options.risk, options.solver.solver
+    if smoothing is SmoothingName.NONE or risk.flat:
+        return
+    if smoothing is not SmoothingName.SOFTPLUS:
+        if not risk.rising:
+            other = "pass softplus" if risk.name == "subquantile" else "leave it out"
+            raise UsageError(
+                f"--smoothing {smoothing} is for rising risks and {risk} falls with the loss; "
+                f"{other}"
+            )
+        return
+    if risk.rising:
+        raise UsageError(
+            f"--smoothing softplus is for the subquantile and {risk} rises with the loss; pass l2 "
+            "or entropy"
+        )
+    if risk.name != "subquantile":
+        raise UsageError(
+            f"--smoothing softplus smooths the cut of a subquantile and {risk} has none; leave it "
+            "out"
+        )
+    if solver not in (SolverName.AUTO, SolverName.TRIMMED, SolverName.SUBGRADIENT):
+        raise UsageError(
+            f"--smoothing softplus has no meaning for --solver {solver}; it belongs to "
+            "subgradient or trimmed"
+        )
+
+
+def make_features(design: Design, options: FitOptions, report: Report = silent) -> Features:
+    """The features of a design's rows; fits that differ in risk or penalty can share them."""
+    constant, seed = design.encoding.intercept, options.solver.seed
+    return build_features(design.X, options.features, constant=constant, seed=seed, report=report)
+
+
+def fit_design(
+    design: Design,
+    options: FitOptions,
+    report: Report = silent,
+    *,
+    start: Array | None = None,
+    features: Features | None = None,
+    majority: InlierWeights | None = None,
+) -> Fitted:
+    """Minimise the risk on the rows of the design, whose features may be known already.
+
+    start: W that another risk or penalty led to on these features; it spares work. majority: of
+    the rows, where it is known already.
+    """
+    options = replace(options, limits=options.limits.begun())
+    n_rows = len(design.X)
+    target = design.encoding.target
+    loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
+    mu = 1.0 / n_rows if options.l2 is None else options.l2
+    smoothing = _smoothing(options, n_rows)
+    features = features or make_features(design, options, report)
+    phi, outer = features.phi, features.outer
+    problem = make_problem(phi, design.y, loss, options.risk, mu, smoothing, outer)
+    _check_kept_rows(problem, options)
+    if choose(problem, options.solver).solver is not SolverName.TRIMMED or problem.flat:
+        majority = None
+    elif majority is None:
+        majority = judge_rows(design, options)
+    w = None if majority is None else majority.weights
+    solution = solve(problem, options.solver, options.limits, report, start, w)
+    if w is not None and options.reweight and _keeps_a_share(options):
+        solution = reweight(problem, solution, w, options.limits)
+    if problem.falling and target.classes:
+        _check_kept_classes(problem, solution.lam, target.classes)
+    model = Model(
+        encoding=design.encoding,
+        loss="squared" if loss.name == "squared" else "logistic",
+        risk=str(options.risk),
+        l2=mu,
+        coefficients=features.coefficients(solution.W),
+        fit=_record(design, options, problem, solution, majority),
+        feature_map=features.map,
+    )
+    return Fitted(model, solution, features.notes, majority)
+
+
+def judge_rows(design: Design, options: FitOptions) -> InlierWeights:
+    """How surely each row of the design belongs to the majority, whatever is to be fitted."""
+    target, seed = design.encoding.target, options.solver.seed
+    loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
+    with one_thread():
+        return find_majority(
+            design.X,
+            design.y,
+            loss,
+            constant=design.encoding.intercept,
+            seed=seed,
+            until=options.limits.deadline,
+        )
+
+
+def _keeps_a_share(options: FitOptions) -> bool:
+    """Whether the risk cuts off a share of the rows, all at once."""
+    return options.risk.name == "subquantile" and options.smoothing is SmoothingName.NONE
+
+
+def remarks(record: FitRecord) -> tuple[str, ...]:
+    """What a user should know who expects every fit to have learned something."""
+    if not record.gap or record.absolute_gap is None:
+        return ()
+    gained = record.absolute_gap / record.gap
+    share = gained / (record.objective + gained)
+    if share > SMALL_GAIN:
+        return ()
+    # A gap of 1 or more leaves open whether it is the fault of the risk or of the run.
+    patience = "allow more passes, or " if record.gap >= 1.0 else ""
+    return (
+        f"the objective is only {100.0 * share:.2g} % below that of zero coefficients: {patience}"
+        "choose a milder risk such as extremile:2",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRows:
+    """What a model says about the rows of a design, in units of the file. All (n,)."""
+
+    predictions: Array | NDArray[np.int32]
+    losses: Array
+
+
+def score_design(model: Model, design: Design) -> ScoredRows:
+    """Predict the rows of a design and compare with their targets."""
+    Z = model.margins(design.X)
+    return ScoredRows(model.predict(Z), model.losses(Z, design.targets))
+
+
+def _loss_name(asked: LossName, kind: Literal["number", "class"]) -> str:
+    natural = LossName.SQUARED if kind == "number" else LossName.LOGISTIC
+    if asked not in (LossName.AUTO, natural):
+        task = "regression" if kind == "number" else "classification"
+        raise UsageError(f"--loss {asked} does not fit {task}; use {natural}, or change --task")
+    return natural.value
+
+
+def _check_kept_rows(problem: Problem, options: FitOptions) -> None:
+    """Refuse to learn more columns than a subquantile keeps rows."""
+    risk, n_columns = options.risk, problem.X.shape[1]
+    if risk.name != "subquantile" or options.features.kernel is not KernelName.LINEAR:
+        return
+    n_kept = round(float(risk.parameter or 0.0) * problem.n_rows)
+    if n_kept < n_columns:
+        raise DataError(
+            f"{risk} keeps {n_kept} of {problem.n_rows} rows, fewer than the {n_columns} columns "
+            "that are fitted to them; choose a larger fraction, or fewer --features"
+        )
+
+
+def _check_kept_classes(problem: Problem, lam: Array, classes: tuple[str, ...]) -> None:
+    """Refuse a fit that gives weight to one class only: it can always predict that one."""
+    kept = np.unique(np.asarray(problem.y)[lam > 0.0])
+    if len(kept) == 1:
+        raise DataError(
+            f"{problem.spectrum} leaves weight to rows of one class only "
+            f"({quote(classes[int(kept[0])])}), so there is nothing to tell apart; choose a "
+            "larger fraction"
+        )
+
+
+def _smoothing(options: FitOptions, n_rows: int) -> Smoothing | None:
+    """nu: 1e-3, but 1e-3 n for l2, unless given; as in the paper's experiments."""
+    if options.smoothing is SmoothingName.NONE:
+        return None
+    usual = 1e-3 * (n_rows if options.smoothing is SmoothingName.L2 else 1)
+    return Smoothing(options.smoothing, options.nu or usual)
+
+
+def _record(
+    design: Design,
+    options: FitOptions,
+    problem: Problem,
+    solution: Solution,
+    majority: InlierWeights | None,
+) -> FitRecord:
+    proved, smoothed, smoothing = solution.certificate, solution.smoothed, problem.smoothing
+    starts = [
+        FitStart(name=each.name, objective=each.objective, rounds=each.rounds)
+        for each in solution.starts
+    ]
+    choice = choose(problem, options.solver)
+    return FitRecord(
+        solver=choice.solver.value,
+        solver_reason=choice.reason,
+        status=solution.status,
+        passes=solution.passes,
+        objective=solution.objective,
+        lower_bound=None if proved is None else proved.lower_bound,
+        absolute_gap=None if proved is None else proved.absolute_gap,
+        gap=None if proved is None else proved.gap,
+        objective_scale="file" if _as_in_file(design.encoding) else "standardised",
+        smoothing="none" if smoothing is None else smoothing.name.value,
+        nu=None if smoothing is None else smoothing.nu,
+        smoothed_objective=solution.smoothed_objective,
+        smoothed_gap=None if smoothed is None else smoothed.gap,
+        step=solution.step,
+        seed=options.solver.seed,
+        rows_read=design.counts.read,
+        rows_used=len(design.X),
+        rows_dropped=sum(design.counts.dropped.values()),
+        drop_reasons=design.counts.dropped,
+        fingerprint=design.fingerprint,
+        cells_filled=design.counts.filled,
+        starts=tuple(starts) or None,
+        reweighted=solution.trimmed_objective is not None,
+        trimmed_objective=solution.trimmed_objective,
+        contamination=None if majority is None else majority.fraction,
+    )
+
+
+def _as_in_file(encoding: Encoding) -> bool:
+    """Whether features and target entered the problem as the numbers in the file."""
+    columns = [f for f in encoding.features if f.numeric]
+    target = encoding.target
+    return (target.mean, target.scale) == (0.0, 1.0) and all(
+        (column.mean, column.scale) == (0.0, 1.0) for column in columns
+    )

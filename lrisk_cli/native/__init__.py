@@ -1,0 +1,1 @@
+"""Compiled kernels, the choice of their build, threads and Cholesky factors."""

@@ -1,0 +1,1 @@
+"""Robust fits, and the reasons for large losses."""

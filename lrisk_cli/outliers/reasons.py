@@ -1,0 +1,301 @@
+"""A model and some rows -> for each row the columns that its loss comes from, in words.
+
+Every loss is split into parts: one of the target, one of each feature. With u the usual row, y the
+target of row x and c_j = w_j (x_j - u_j), so that f(x) = f(u) + sum_j c_j:
+
+- linear, squared loss, r = y - f: the target's part is r(u)^2 / 2, that of feature j is
+  -c_j (r(x) + r(u)) / 2. They sum to the loss r(x)^2 / 2, exactly.
+- linear, classes: f = z_o - z_y are the log-odds of the likeliest other class o against the given
+  y. The target's part is f(u), that of feature j is c_j. They sum to f(x), exactly.
+- kernels: that of the target is the loss of u with y; that of feature j is by how much the loss
+  falls when x_j becomes u_j. They need not sum to anything.
+- clusters: that of feature j is (x_j - centre_j)^2. They sum to the squared distance, exactly.
+
+Categories are a feature each, whatever the number of their columns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.design.dates import write_parts
+from lrisk_cli.design.describe_row import (
+    RowWords,
+    clipped,
+    percent,
+    spans,
+    spell,
+    spell_cell,
+    spell_effect,
+    spell_odds,
+)
+from lrisk_cli.design.encoding import Encoding, Feature
+from lrisk_cli.models.cluster_model import ClusterModel
+from lrisk_cli.models.model import Model
+from lrisk_cli.names import Task
+from lrisk_cli.types import Array
+
+# Numbers, or codes of classes.
+Targets = NDArray[Any]
+
+MOST_NAMED = 3
+# The largest part is always named, others when they make up this share of all that raises the loss.
+SMALLEST_SHARE = 0.15
+MAD_TO_DEVIATION = 1.4826
+_CHUNK = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Usual:
+    """An ordinary encoded row, and how far columns commonly are from it. Both (columns,)."""
+
+    centre: Array
+    spread: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """What losses are made of. target: (m,); features: (m, features).
+
+    effects: (m, features), what each does to the prediction, in its units or as log-odds of the
+    other class against the given one.
+    """
+
+    target: Array
+    features: Array
+    effects: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reasons:
+    """Why rows lose so much. named: (m, 3) positions in `columns`, -1 for none, largest part first.
+
+    parts: (m, 3) those of the columns named, NaN for none.
+    """
+
+    columns: tuple[str, ...]
+    sentences: list[str]
+    named: NDArray[np.int32]
+    parts: Array
+
+    def of(self, row: int) -> list[tuple[str, float]]:
+        """The columns named for a row, and their parts."""
+        each = zip(self.named[row].tolist(), self.parts[row].tolist(), strict=True)
+        return [(self.columns[column], part) for column, part in each if column >= 0]
+
+    def take(self, rows: NDArray[np.intp]) -> "Reasons":
+        """Those of some rows, in this order."""
+        sentences = [self.sentences[row] for row in rows.tolist()]
+        return Reasons(self.columns, sentences, self.named[rows], self.parts[rows])
+
+
+def join_reasons(reasons: Sequence[Reasons]) -> Reasons:
+    """Reasons of one model, one after the other."""
+    return Reasons(
+        reasons[0].columns,
+        [sentence for each in reasons for sentence in each.sentences],
+        np.concatenate([each.named for each in reasons]),
+        np.concatenate([each.parts for each in reasons]),
+    )
+
+
+def usual_row(X: Array, encoding: Encoding) -> Usual:
+    """Medians and robust deviations of numbers, the most frequent category of each text.
+
+    Of dates the median, and its parts.
+
+    Where most rows have the same number, its deviation is the common one. X: (n, columns), n > 0.
+    """
+    centre, spread = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for feature, first, _ in spans(encoding):
+        if feature.numeric:
+            values = X[:, first]
+            centre[first] = np.median(values)
+            _set_parts(centre, feature, first)
+            typical = MAD_TO_DEVIATION * float(np.median(np.abs(values - centre[first])))
+            spread[first] = typical or np.std(values)
+        else:
+            cells = X[:, first : first + feature.n_values]
+            centre[first + np.argmax(cells.sum(axis=0))] = 1.0
+    centre[encoding.n_columns - encoding.intercept :] = 1.0
+    return Usual(centre, spread)
+
+
+def learned_row(usual: Usual, encoding: Encoding) -> Usual:
+    """The usual row of the rows that a model learned from, as far as it remembers them.
+
+    It remembers the centre and scale of numbers unless they were left as they are, and the most
+    frequent category if it fills in missing ones. The rest is that of `usual`.
+    """
+    centre, spread = usual.centre.copy(), usual.spread.copy()
+    for feature, first, stop in spans(encoding):
+        if feature.numeric and (feature.mean, feature.scale) != (0.0, 1.0):
+            centre[first], spread[first] = 0.0, 1.0
+            _set_parts(centre, feature, first)
+        elif feature.kind == "category" and feature.fill is not None:
+            centre[first:stop] = 0.0
+            centre[first + feature.categories.index(str(feature.fill))] = 1.0
+    return Usual(centre, spread)
+
+
+def _set_parts(row: Array, feature: Feature, first: int) -> None:
+    """The parts of the date whose days stand in column `first` of an encoded row."""
+    if feature.parts:
+        days = feature.mean + feature.scale * row[first : first + 1]
+        write_parts(days, feature.parts, row[np.newaxis, first + 1 : first + feature.n_values])
+
+
+def split_losses(model: Model, usual: Usual, X: Array, targets: Targets) -> Parts:
+    """The parts of each loss; see above. X: (m, columns); targets: (m,), as the file has them."""
+    at_usual = np.repeat(model.margins(usual.centre[np.newaxis]), len(X), axis=0)
+    if not model.is_linear:
+        return _leave_one_out(model, usual, X, targets, at_usual)
+    first_columns = _first_columns(model.encoding)
+    n_columns = model.encoding.n_columns - model.encoding.intercept
+    moves = (X - usual.centre)[:, :n_columns]
+    W = model.coefficients[:n_columns]
+    if model.task is Task.REGRESSION:
+        moves *= model.target.scale * W[:, 0]
+        effects = np.add.reduceat(moves, first_columns, axis=1)
+        before = np.asarray(targets - model.predict(at_usual), np.float64)
+        after = np.asarray(targets - model.predict(model.margins(X)), np.float64)
+        parts = effects * (-0.5 * (before + after))[:, np.newaxis]
+        return Parts(0.5 * before * before, parts, effects)
+    others = likeliest_other(model.margins(X), targets)
+    by_class = np.column_stack([np.zeros(n_columns), W[:, 0]]) if W.shape[1] == 1 else W
+    moves *= (by_class[:, others] - by_class[:, targets]).T
+    effects = np.add.reduceat(moves, first_columns, axis=1)
+    return Parts(log_odds(at_usual, others, targets), effects, effects)
+
+
+def explain_rows(model: Model, usual: Usual, X: Array, targets: Targets) -> Reasons:
+    """Why each of these rows loses so much. X: (m, columns); targets: (m,), as the file has."""
+    reasons = [
+        Reasons(_columns(model), [], np.empty((0, MOST_NAMED), np.int32), np.empty((0, MOST_NAMED)))
+    ]
+    for start in range(0, len(X), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        reasons.append(_explain_some(model, usual, X[rows], targets[rows]))
+    return join_reasons(reasons)
+
+
+def _explain_some(model: Model, usual: Usual, X: Array, targets: Targets) -> Reasons:
+    parts = split_losses(model, usual, X, targets)
+    both = np.column_stack([parts.target, parts.features])
+    named = _largest(both)
+    words = RowWords(model.encoding, X, usual.centre, usual.spread)
+    effect = spell_effect if model.task is Task.REGRESSION else spell_odds
+    sentences = []
+    for row, finding in enumerate(_findings(model, X, targets)):
+        features = [column - 1 for column in named[row].tolist() if column > 0]
+        causes = [
+            f"{words.beside_usual(row, j)} {effect(float(parts.effects[row, j]))}" for j in features
+        ]
+        odd = [oddity for j, oddity in words.oddities(row) if j not in features]
+        sentences.append("; ".join([finding, *causes, *odd]))
+    return Reasons(_columns(model), sentences, named, _parts_of(both, named))
+
+
+def _findings(model: Model, X: Array, targets: Targets) -> list[str]:
+    """What the row holds and what the model expects."""
+    Z, name = model.margins(X), model.target.name
+    if model.task is Task.REGRESSION:
+        pairs = zip(targets.tolist(), model.predict(Z).tolist(), strict=True)
+        return [f"{name} {spell_cell(y)} where {spell(f)} is expected" for y, f in pairs]
+    probabilities = model.row_loss.probabilities(Z)
+    assert probabilities is not None  # noqa: S101
+    others = likeliest_other(Z, targets).tolist()
+    labels = [clipped(label) for label in model.target.classes]
+    findings = []
+    for shares, given, other in zip(probabilities.tolist(), targets.tolist(), others, strict=True):
+        mistaken = shares[other] > shares[given]
+        likely = f"{labels[other]} is" if mistaken else "that is"
+        share = percent(shares[other if mistaken else given])
+        findings.append(f"{name} {labels[given]} where {likely} {share} likely")
+    return findings
+
+
+def explain_distances(model: ClusterModel, X: Array, clusters: Targets) -> Reasons:
+    """Which columns are far from the nearest centre. X: (m, columns); clusters: (m,)."""
+    encoding = model.encoding
+    squares = (X - model.encoded_centres[clusters]) ** 2
+    parts = np.add.reduceat(squares, _first_columns(encoding), axis=1)
+    named = _largest(parts)
+    words = RowWords(encoding, X, np.zeros(X.shape[1]), np.zeros(X.shape[1]))
+    sentences = []
+    for row, cluster in enumerate(clusters.tolist()):
+        centre = model.centres[cluster]
+        far = [words.beside_centre(row, j, centre) for j in named[row].tolist() if j >= 0]
+        sentences.append(
+            "; ".join(far) + f" (cluster {cluster})"
+            if far
+            else f"at the centre of cluster {cluster}"
+        )
+    return Reasons(encoding.feature_names, sentences, named, _parts_of(parts, named))
+
+
+def likeliest_other(Z: Array, given: Targets) -> NDArray[np.intp]:
+    """The likeliest class but the given one, the first of equals. Z: (m, outputs); (m,)."""
+    margins = _class_margins(Z)
+    margins[np.arange(len(Z)), given] = -np.inf
+    return np.asarray(np.argmax(margins, axis=1))
+
+
+def log_odds(Z: Array, ones: NDArray[np.intp], others: Targets) -> Array:
+    """Of one class against another. Z: (m, outputs); (m,)."""
+    margins, rows = _class_margins(Z), np.arange(len(Z))
+    odds: Array = margins[rows, ones] - margins[rows, others]
+    return odds
+
+
+def _class_margins(Z: Array) -> Array:
+    """One margin for each class. (m, classes), a new array."""
+    return np.column_stack([np.zeros(len(Z)), Z[:, 0]]) if Z.shape[1] == 1 else Z.copy()
+
+
+def _leave_one_out(
+    model: Model, usual: Usual, X: Array, targets: Targets, at_usual: Array
+) -> Parts:
+    Z = model.margins(X)
+    losses = model.losses(Z, targets)
+    others = None if model.task is Task.REGRESSION else likeliest_other(Z, targets)
+    shape = (len(X), len(model.encoding.features))
+    parts, effects = np.empty(shape), np.empty(shape)
+    for j, (_, first, stop) in enumerate(spans(model.encoding)):
+        without = X.copy()
+        without[:, first:stop] = usual.centre[first:stop]
+        moved = model.margins(without)
+        parts[:, j] = losses - model.losses(moved, targets)
+        if others is None:
+            effects[:, j] = model.predict(Z) - model.predict(moved)
+        else:
+            effects[:, j] = log_odds(Z, others, targets) - log_odds(moved, others, targets)
+    return Parts(model.losses(at_usual, targets), parts, effects)
+
+
+def _largest(parts: Array) -> NDArray[np.int32]:
+    """The columns of the largest parts of each row, -1 where they are too small. (m, 3)."""
+    raising = np.maximum(parts, 0.0)
+    named = np.full((len(parts), MOST_NAMED), -1, np.int32)
+    order = np.argsort(-raising, axis=1, kind="stable")[:, :MOST_NAMED]
+    values = np.take_along_axis(raising, order, axis=1)
+    enough = values >= SMALLEST_SHARE * raising.sum(axis=1, keepdims=True)
+    enough[:, 0] = True
+    enough &= values > 0.0
+    named[:, : order.shape[1]][enough] = order[enough]
+    return named
+
+
+def _parts_of(parts: Array, named: NDArray[np.int32]) -> Array:
+    return np.where(named >= 0, np.take_along_axis(parts, np.maximum(named, 0), axis=1), np.nan)
+
+
+def _columns(model: Model) -> tuple[str, ...]:
+    return (model.target.name, *model.encoding.feature_names)
+
+
+def _first_columns(encoding: Encoding) -> list[int]:
+    return [first for _, first, _ in spans(encoding)]

@@ -1,0 +1,1 @@
+"""Spectra, and the row weights that they give to losses."""

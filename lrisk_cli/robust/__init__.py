@@ -1,0 +1,1 @@
+"""How surely each row belongs to the inliers."""

@@ -1,0 +1,138 @@
+"""Columns -> bounded, curved columns that a few wild rows cannot bend, and which rows are remote.
+
+Letters: u = asinh((x - median) / MAD), B (n, m) a constant, the u and some u^2, standardised.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lrisk_cli.robust.scale_mixture import fit_scales
+from lrisk_cli.types import Array, Flags, Index
+
+MAD_TO_DEVIATION = 1.4826
+# Squares are added while there are so many rows for each column.
+ROWS_PER_COLUMN = 4
+# Rows are remote when they are a group so many times as far out as the others, or when one of their
+# cells is: it belongs to a group so many times as far from the median as the other cells, and no
+# larger than a share of them, or is so many times as far as any cell of the sample.
+REMOTE = 20.0
+CELL_REMOTE, CELL_SHARE, CELL_BEYOND = 6.0, 0.05, 3.0
+CHUNK = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flexible:
+    """What was learned of the columns. used: those that vary; squared: those that get a square.
+
+    centres, scales: of the columns; means, deviations: of u and u^2, among the rows in the middle;
+    cells: how many scales from the centre a cell is remote.
+    """
+
+    used: Index
+    squared: Index
+    centres: Array
+    scales: Array
+    means: Array
+    deviations: Array
+    cells: Array
+
+    def fill(self, columns: Array) -> Array:
+        """B, its constant first. (n, m)."""
+        u = _asinh(self._scaled(columns))
+        B = np.concatenate([np.ones((len(u), 1)), u, u[:, self.squared] ** 2], axis=1)
+        B[:, 1:] = (B[:, 1:] - self.means) / self.deviations
+        return B
+
+    def middle(self, columns: Array) -> Flags:
+        """The half of the rows whose u are smallest together. (n,)."""
+        u = _asinh(self._scaled(columns))
+        return flag_smallest(_root_mean_square(u), (len(u) + 1) // 2)
+
+    def multiply(self, columns: Array, beta: Array) -> Array:
+        """B beta, a chunk of rows at a time. beta: (m, k); (n, k)."""
+        slopes = beta[1:] / self.deviations[:, None]
+        n_used = len(self.used)
+        found = np.empty((len(columns), beta.shape[1]))
+        found[:] = beta[0] - self.means @ slopes
+        for start in range(0, len(columns), CHUNK):
+            rows = slice(start, start + CHUNK)
+            u = _asinh(self._scaled(columns[rows]))
+            found[rows] += u @ slopes[:n_used]
+            found[rows] += u[:, self.squared] ** 2 @ slopes[n_used:]
+        return found
+
+    def remote(self, columns: Array) -> Flags:
+        """Rows far out from all others, as a group or by one of their cells. (n,)."""
+        reach, by_cell = np.empty(len(columns)), np.empty(len(columns), dtype=np.bool_)
+        for start in range(0, len(columns), CHUNK):
+            rows = slice(start, start + CHUNK)
+            scaled = self._scaled(columns[rows])
+            reach[rows] = _root_mean_square(scaled)
+            by_cell[rows] = (np.abs(scaled) > self.cells).any(axis=1)
+        return by_cell | (fit_scales(reach, REMOTE).inlier(reach) < 0.5)
+
+    def _scaled(self, columns: Array) -> Array:
+        """(x - centre) / scale of the columns that vary, in memory of its own."""
+        whole = len(self.used) == columns.shape[1]
+        scaled: Array = (columns if whole else columns[:, self.used]) - self.centres
+        scaled /= self.scales
+        return scaled
+
+
+def learn_columns(columns: Array, *, squares: bool = True) -> Flexible:
+    """Medians and MADs (deviations where those are zero) of the columns, and what follows."""
+    centres = np.median(columns, axis=0)
+    mads = MAD_TO_DEVIATION * np.median(np.abs(columns - centres), axis=0)
+    scales = np.where(mads > 0.0, mads, columns.std(axis=0))
+    used = np.flatnonzero(scales > 0.0)
+    scaled = (columns[:, used] - centres[used]) / scales[used]
+    # Where most cells are equal, as in columns of categories, no other cell is remote.
+    cells = np.where(mads[used] > 0.0, [_remote_beyond(np.abs(z)) for z in scaled.T], np.inf)
+    u = _asinh(scaled)
+    squared = np.flatnonzero([_has_three_values(column) for column in u.T])
+    if not squares or ROWS_PER_COLUMN * (1 + len(used) + len(squared)) > len(columns):
+        squared = squared[:0]
+    middle = flag_smallest(_root_mean_square(u), (len(u) + 1) // 2)
+    plain = np.concatenate([u, u[:, squared] ** 2], axis=1)[middle]
+    deviations = plain.std(axis=0)
+    deviations[deviations == 0.0] = 1.0
+    means = plain.mean(axis=0)
+    return Flexible(used, squared, centres[used], scales[used], means, deviations, cells)
+
+
+def flag_smallest(values: Array, n_kept: int) -> Flags:
+    """The places of the n smallest values; of equal ones the first. (n,)."""
+    flags = np.zeros(len(values), dtype=np.bool_)
+    flags[np.argsort(values, kind="stable")[:n_kept]] = True
+    return flags
+
+
+def _remote_beyond(sizes: Array) -> float:
+    """The size from which on a cell of this column is remote. sizes: (n,) of all its cells."""
+    mixture = fit_scales(sizes, CELL_REMOTE)
+    if 0.0 < mixture.fraction <= CELL_SHARE:
+        return mixture.threshold(len(sizes))
+    return CELL_BEYOND * float(sizes.max())
+
+
+def _has_three_values(column: Array) -> bool:
+    return bool(((column != column.min()) & (column != column.max())).any())
+
+
+def _asinh(z: Array) -> Array:
+    """sign(z) log(|z| + sqrt(z^2 + 1)), in place of z: quicker than NumPy's own, as good here."""
+    sizes = np.abs(z)
+    roots = sizes * sizes
+    roots += 1.0
+    np.sqrt(roots, out=roots)
+    sizes += roots
+    np.log(sizes, out=sizes)
+    return np.copysign(sizes, z, out=z)
+
+
+def _root_mean_square(values: Array) -> Array:
+    if values.shape[1] == 0:
+        return np.zeros(len(values))
+    found: Array = np.sqrt(np.einsum("ij,ij->i", values, values) / values.shape[1])
+    return found

@@ -1,0 +1,236 @@
+"""Rows and targets, some of them wrong -> how surely each row belongs to the majority.
+
+Rows are judged by a model more flexible than the one to be fitted, so that what a line cannot
+follow is not taken for an error, and always by fits that have not seen the row. Numbers: fits to
+the rows in the middle of the columns first, and from there to the half, 0.7, 0.9 and all of the
+rows that agree best; the mixture of scales of `contamination` tells inliers from outliers until the
+answer repeats. Classes: the share of swapped labels and the fit to the others, in turns.
+"""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from lrisk_cli.losses.losses import Loss
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.robust.flexible_columns import (
+    ROWS_PER_COLUMN,
+    Flexible,
+    flag_smallest,
+    learn_columns,
+)
+from lrisk_cli.robust.scale_mixture import fit_scales, swapped
+from lrisk_cli.solvers.certificate import weighted_minimiser
+from lrisk_cli.solvers.problem import Problem, make_problem
+from lrisk_cli.types import Array, Flags, Index, Targets
+
+# Shares of the rows that searches keep, and the most rounds of each search and of the judgement.
+COVERAGES = (0.5, 0.7, 0.9, 1.0)
+SEARCH_ROUNDS, JUDGE_ROUNDS, CLASS_ROUNDS = 20, 10, 40
+# The penalties of the flexible fits, whose columns have variances near 1.
+PENALTY, CLASS_PENALTY = 1e-3, 3e-3
+# Fits are compared by the mean of log(1 + (error / (SPREAD * median |y - median|))^2), and by
+# REGION for each row that they give up, as far as the columns tell which: wrong rows may be
+# anywhere, and a region of the columns given up is more likely one that the fit does not follow.
+SPREAD, REGION = 2.0, 1.0
+# The search works on a sample: at most so many rows, fewer where columns are many.
+SAMPLE_ROWS, CLASS_ROWS, SAMPLE_WORK = 5000, 4000, 1e9
+# A row has at most this share in its own prediction, so that the fit without it stays finite.
+MOST_LEVERAGE = 0.99
+# Rows are judged by fits to the other folds, of classes.
+FOLDS, FIRST_SHARE, CLASS_ACCURACY = 5, 0.2, 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InlierWeights:
+    """weights: (n,) how surely each row belongs to the majority."""
+
+    weights: Array
+
+    @property
+    def fraction(self) -> float:
+        """Share of the rows that do not belong to it."""
+        return 1.0 - float(self.weights.mean())
+
+
+def find_majority(
+    X: Array,
+    y: Targets,
+    loss: Loss,
+    *,
+    constant: bool,
+    seed: int = 0,
+    until: float = np.inf,
+) -> InlierWeights:
+    """Tell inliers from outliers. X: (n, columns), the last one constant if there is an intercept.
+
+    Rows far from all others count only where a linear fit without them predicts them. until: the
+    moment, by perf_counter, from which on the turns of classes are not continued.
+    """
+    columns = X[:, : X.shape[1] - constant]
+    most = SAMPLE_ROWS if loss.name == "squared" else CLASS_ROWS
+    places = _sample(len(X), X.shape[1], most, seed)
+    flexible = learn_columns(columns[places], squares=loss.name == "squared")
+    remote = flexible.remote(columns)
+    if loss.name == "squared":
+        w = _judge_numbers(columns, y.astype(np.float64), flexible, places)
+    else:
+        w = _judge_classes(columns, y, loss, flexible, places, remote, seed, until)
+    if remote.any():
+        w[remote] = _corroborated(X, y, loss, remote, w)[remote]
+    return InlierWeights(w)
+
+
+def _judge_numbers(columns: Array, y: Array, flexible: Flexible, places: Index) -> Array:
+    """Weights of the best of several fits to ever more of the rows of the sample, then of all."""
+    B, target = flexible.fill(columns[places]), y[places]
+    near = flexible.middle(columns[places])
+    spread = SPREAD * float(np.median(np.abs(target[near] - np.median(target[near]))))
+    spread = spread or float(np.abs(target).max()) or 1.0
+    best, kept = (np.inf, np.ones(len(target))), [near]
+    for coverage in COVERAGES:
+        rows, errors = _concentrate(B, target, kept, max(1, int(coverage * len(target))))
+        kept.append(rows)
+        w, errors = _settle(B, target, errors)
+        misfit = float(np.log1p((errors / spread) ** 2).mean()) + REGION * _given_up(B, w)
+        best = min(best, (misfit, w), key=lambda each: each[0])
+    w = best[1]
+    if len(places) == len(columns):
+        return w
+    beta = _WeightedFit(B, target, w).beta
+    return _inlier(y - flexible.multiply(columns, beta[:, None])[:, 0])
+
+
+def _concentrate(B: Array, y: Array, starts: list[Flags], n_kept: int) -> tuple[Flags, Array]:
+    """Rows that a fit keeps which is fitted to the rows it keeps: those of its smallest errors."""
+    found = []
+    for rows in starts:
+        for _ in range(SEARCH_ROUNDS):
+            errors = _WeightedFit(B, y, rows.astype(np.float64)).errors
+            before, rows = rows, flag_smallest(np.abs(errors), n_kept)
+            if np.array_equal(before, rows):
+                break
+        found.append((float(np.abs(errors[rows]).sum()), rows, errors))
+    _, rows, errors = min(found, key=lambda each: each[0])
+    return rows, errors
+
+
+def _settle(B: Array, y: Array, errors: Array) -> tuple[Array, Array]:
+    """Judge the errors, fit to the inliers, and again, until the weights hardly change."""
+    w = _inlier(errors)
+    for _ in range(JUDGE_ROUNDS):
+        errors = _WeightedFit(B, y, w).errors
+        before, w = w, _inlier(errors)
+        if float(np.abs(w - before).max()) < 1e-2:
+            break
+    return w, errors
+
+
+def _given_up(B: Array, w: Array) -> float:
+    """Share of the rows given up, times how much of that the columns predict (R^2)."""
+    odd = 1.0 - w
+    spread = float(np.var(odd))
+    if spread == 0.0:
+        return 0.0
+    unexplained = float(np.mean(_WeightedFit(B, odd, np.ones(len(B))).errors ** 2)) / spread
+    return float(odd.mean()) * max(0.0, 1.0 - unexplained)
+
+
+def _inlier(errors: Array) -> Array:
+    sizes = np.abs(errors)
+    return fit_scales(sizes).inlier(sizes)
+
+
+class _WeightedFit:
+    """The fit that minimises sum_i w_i (y_i - B_i.beta)^2 / sum w + penalty ||beta||^2."""
+
+    def __init__(self, B: Array, y: Array, w: Array) -> None:
+        self._B, self._y, self._share = B, y, w / w.sum()
+        scaled = B * np.sqrt(self._share)[:, None]
+        G = scaled.T @ scaled
+        G[np.diag_indices(len(G))] += PENALTY
+        self._inverse = np.linalg.inv(G)
+        self.beta: Array = self._inverse @ (B.T @ (self._share * y))
+
+    @property
+    def errors(self) -> Array:
+        """y_i minus its prediction by the fit without row i."""
+        leverage = np.einsum("ij,ij->i", self._B @ self._inverse, self._B)
+        own = np.minimum(self._share * leverage, MOST_LEVERAGE)
+        found: Array = (self._y - self._B @ self.beta) / (1.0 - own)
+        return found
+
+
+def _judge_classes(
+    columns: Array,
+    y: Targets,
+    loss: Loss,
+    flexible: Flexible,
+    places: Index,
+    remote: Flags,
+    seed: int,
+    until: float,
+) -> Array:
+    """One minus the chance that the label was swapped, by fits to the rows that are not remote.
+
+    Weights and fits in turns, every row judged by the fit to the other folds.
+    """
+    n_classes = max(2, loss.n_outputs)
+    problem = _mean_problem(flexible.fill(columns[places]), y[places], loss, CLASS_PENALTY)
+    folds = np.random.default_rng([seed, 4]).permutation(len(places)) % FOLDS
+    fits = [np.zeros(problem.shape) for _ in range(FOLDS)]
+    usable = ~remote[places]
+    w, share = usable.astype(np.float64), FIRST_SHARE
+    for _ in range(CLASS_ROUNDS):
+        losses = _fold_losses(problem, folds, w, fits)
+        odd = swapped(losses, share, n_classes)
+        before, w = w, usable * (1.0 - odd)
+        # One step only: a fit to rows that are still mixed explains their mixture by itself.
+        share = min(0.5, float(odd[usable].mean()))
+        if float(np.abs(w - before).max()) < 1e-2 or perf_counter() >= until:
+            break
+    if len(places) == len(columns):
+        return w
+    W = _weighted_fit(problem, w, fits[0])
+    losses = loss.values(flexible.multiply(columns, W), loss.targets(y))
+    return 1.0 - swapped(losses, share, n_classes)
+
+
+def _fold_losses(problem: Problem, folds: Index, w: Array, fits: list[Array]) -> Array:
+    """Of each row under the fit to the other folds; `fits` is where those began and end. (n,)."""
+    losses = np.empty(len(w))
+    for k in range(FOLDS):
+        mine = folds == k
+        fits[k] = _weighted_fit(problem, np.where(mine, 0.0, w), fits[k])
+        losses[mine] = problem.loss.values(problem.margins(fits[k]), problem.y)[mine]
+    return losses
+
+
+def _corroborated(X: Array, y: Targets, loss: Loss, remote: Flags, w: Array) -> Flags:
+    """Rows that a linear fit to those that are not remote predicts as well as those.
+
+    In the bounded columns a remote row does not stand out; a linear fit that sees it follows it.
+    """
+    problem = _mean_problem(X, y, loss, 1.0 / len(X))
+    W = _weighted_fit(problem, np.where(remote, 0.0, w), np.zeros(problem.shape))
+    losses = loss.values(problem.margins(W), problem.y)
+    if loss.name != "squared":
+        return np.asarray(losses < np.log(2.0))
+    sizes = np.sqrt(2.0 * losses)
+    return np.asarray(sizes <= fit_scales(sizes[~remote]).threshold(len(X)))
+
+
+def _mean_problem(X: Array, y: Targets, loss: Loss, penalty: float) -> Problem:
+    return make_problem(X, y, loss, parse_risk("mean"), penalty, None)
+
+
+def _weighted_fit(problem: Problem, w: Array, near: Array) -> Array:
+    return weighted_minimiser(problem, w / w.sum(), near, CLASS_ACCURACY)[0]
+
+
+def _sample(n_rows: int, n_columns: int, most: int, seed: int) -> Index:
+    most = int(np.clip(SAMPLE_WORK / n_columns**2, min(most, ROWS_PER_COLUMN * n_columns), most))
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng([seed, 3]).permutation(n_rows)[:most])

@@ -1,0 +1,232 @@
+"""Losses -> where the inliers end: the share of outliers, and the score beyond which rows are.
+
+Errors are taken for draws from a mixture of centred normals of unknown scales, whose distribution
+is estimated without a shape of its own. Where it falls into two groups far apart, the group of
+large scales is the outliers'. Losses of classes are held against a share of swapped labels.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.risk.value import check_largest
+from lrisk_cli.types import Array
+
+Kind = Literal["squared", "logistic"]
+
+# Neighbouring scales of the mixture differ by this factor, from an eighth of the median size on.
+STEP, BELOW_MEDIAN = 1.3, 8.0
+# Sorted sizes are brought to so many means, the largest few left alone, before the mixture is
+# fitted in so many rounds.
+POINTS, LARGEST, ROUNDS = 128, 32, 100
+# Outliers are a group of scales whose mean is this many times that of the inliers, and this many
+# deviations (of the logarithms, within the groups) away.
+FACTOR, DEVIATIONS = 3.0, 3.0
+# A clean table has a threshold too: as many of its rows are expected beyond it.
+EXPECTED_BEYOND = 0.05
+SWAP_ROUNDS = 200
+TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Where inliers end.
+
+    fraction: share of the rows taken for outliers, estimated or as given. threshold: a row is an
+    outlier when its score exceeds it. scale: score = sqrt(2 loss) / scale for squared losses and
+    squared distances; for logistic ones the loss itself (scale 1).
+    """
+
+    fraction: float
+    threshold: float
+    scale: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaleMixture:
+    """Sizes |e| with e normal of a random scale. scales, shares: (k,), scales ascending.
+
+    n_inlier: how many of the scales are those of inliers; all of them for a clean table.
+    """
+
+    scales: Array
+    shares: Array
+    n_inlier: int
+
+    @property
+    def fraction(self) -> float:
+        """Share of the outliers, those that hide among the inliers included."""
+        return float(self.shares[self.n_inlier :].sum())
+
+    @property
+    def inlier_scale(self) -> float:
+        """Root mean square size of an inlier."""
+        shares, scales = self.shares[: self.n_inlier], self.scales[: self.n_inlier]
+        return float(np.sqrt(shares @ scales**2 / shares.sum()))
+
+    def inlier(self, sizes: Array) -> Array:
+        """How surely a row of this size is an inlier: 0..1, falling with the size. (n,)."""
+        if self.n_inlier == len(self.scales):
+            return np.ones(len(sizes))
+        # The curve is smooth in the logarithm, so a fine table of it will do for many rows.
+        found: Array = np.interp(sizes, *self._curve())
+        # Between tiny numbers it may round to one below 0.
+        return np.maximum(found, 0.0, out=found)
+
+    def _curve(self) -> tuple[Array, Array]:
+        """Sizes, and how surely they are those of inliers."""
+        at = self.scales[0] * np.geomspace(1e-2, 1e2 * self.scales[-1] / self.scales[0], 1000)
+        inside = _density(at, self.scales, self.shares, slice(self.n_inlier))
+        outside = _density(at, self.scales, self.shares, slice(self.n_inlier, None))
+        return at, inside / np.maximum(inside + outside, TINY)
+
+    def threshold(self, n_rows: int) -> float:
+        """The size beyond which a row is rather an outlier, or unheard of among n inliers."""
+        if self.n_inlier < len(self.scales):
+            at, inlier = self._curve()
+            return float(np.interp(0.5, 1.0 - inlier, at))
+        low, high = self.scales[0], 100.0 * self.scales[-1]
+        for _ in range(60):
+            middle = float(np.sqrt(low * high))
+            rare = self._beyond(middle) * n_rows <= EXPECTED_BEYOND
+            low, high = (low, middle) if rare else (middle, high)
+        return float(high)
+
+    def _beyond(self, size: float) -> float:
+        """Share of rows of a larger size."""
+        from math import erfc, sqrt
+
+        ratios = size / (sqrt(2.0) * self.scales)
+        return float(self.shares @ np.array([erfc(ratio) for ratio in ratios]))
+
+
+def fit_scales(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
+    """The mixture of scales that makes the sizes likeliest, and its border. sizes: (n,), >= 0.
+
+    factor: how many times as large outliers are at least, by the mean logarithm of their scales.
+    """
+    return _use_up(np.array(sizes), factor)
+
+
+def _use_up(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
+    """The same in the memory of the sizes: long tables have no room for a copy."""
+    sizes.sort()
+    n, middle, largest = len(sizes), float(sizes[len(sizes) // 2]), float(sizes[-1])
+    if largest == 0.0:
+        return ScaleMixture(np.ones(1), np.ones(1), 1)
+    edges = _chunk_edges(n)
+    counts = np.diff(edges)
+    np.square(sizes, out=sizes)
+    points = np.sqrt(np.add.reduceat(sizes, edges[:-1]) / counts)
+    low = max(middle / BELOW_MEDIAN, largest * 1e-12)
+    n_scales = int(np.ceil(np.log(largest / low) / np.log(STEP))) + 2
+    scales: Array = low * np.power(STEP, np.arange(n_scales, dtype=np.float64))
+    shares = _likeliest_shares(points, counts / n, scales)
+    return ScaleMixture(scales, shares, _find_gap(np.log(scales), shares, factor))
+
+
+def find_border(
+    losses: Array, kind: Kind, contamination: float | None, n_classes: int = 2
+) -> Threshold:
+    """The border of these losses. contamination: None to estimate it; losses: (n,).
+
+    Of a fraction, exactly round(fraction n) rows exceed the threshold; fewer only where losses tie.
+    """
+    check_largest(float(losses.max()))
+    if kind == "logistic":
+        fraction = swap_share(losses, n_classes)
+        # Beyond it a label was rather swapped: e (1 - p) / (C - 1) > (1 - e) p.
+        share = max(fraction, TINY)
+        found = Threshold(fraction, float(np.log1p((n_classes - 1) * (1.0 - share) / share)), 1.0)
+    else:
+        sizes = 2.0 * losses
+        np.sqrt(sizes, out=sizes)
+        mixture = _use_up(sizes)
+        scale = mixture.inlier_scale
+        found = Threshold(mixture.fraction, mixture.threshold(len(losses)) / scale, scale)
+        del sizes
+    if contamination is None:
+        return found
+    place = len(losses) - round(contamination * len(losses)) - 1
+    kth = np.partition(losses, place)[place : place + 1]
+    threshold = float(scores(kth, kind, found)[0])
+    return Threshold(contamination, threshold, found.scale)
+
+
+def scores(losses: Array, kind: Kind, border: Threshold) -> Array:
+    """How outlying each row is; rises with the loss. (n,)."""
+    if kind == "logistic":
+        return losses / border.scale
+    found: Array = np.sqrt(2.0 * losses) / border.scale
+    return found
+
+
+def swap_share(losses: Array, n_classes: int) -> float:
+    """The likeliest share e of labels swapped for another class, p = exp(-loss) their probability.
+
+    A label is seen with probability (1 - e) p + e (1 - p) / (C - 1).
+    """
+    share = 0.1
+    for _ in range(SWAP_ROUNDS):
+        before, share = share, min(0.5, float(swapped(losses, share, n_classes).mean()))
+        if abs(share - before) <= 1e-9:
+            break
+    return share
+
+
+def swapped(losses: Array, share: float, n_classes: int) -> Array:
+    """How surely each label was swapped, if a share of them was. (n,)."""
+    seen = np.exp(-losses)
+    other = share / (n_classes - 1) * (1.0 - seen)
+    found: Array = other / np.maximum(other + (1.0 - share) * seen, TINY)
+    return found
+
+
+def _chunk_edges(n: int) -> NDArray[np.intp]:
+    """Where chunks of n sorted values begin, and n."""
+    if n <= POINTS + LARGEST:
+        return np.arange(n + 1)
+    edges = np.linspace(0, n - LARGEST, POINTS + 1).astype(np.intp)
+    return np.concatenate([edges, np.arange(n - LARGEST + 1, n + 1)])
+
+
+def _density(sizes: Array, scales: Array, shares: Array, part: slice) -> Array:
+    """What a part of the mixture says, up to a constant, relative to the whole's largest term."""
+    exponents = -0.5 * (sizes[:, None] / scales) ** 2 - np.log(scales)
+    exponents -= exponents.max(axis=1, keepdims=True)
+    found: Array = np.exp(exponents[:, part]) @ shares[part]
+    return found
+
+
+def _likeliest_shares(points: Array, counts: Array, scales: Array) -> Array:
+    """Expectation maximisation of the shares: p <- p * mean of density / mixture."""
+    exponents = -0.5 * (points[:, None] / scales) ** 2 - np.log(scales)
+    densities = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+    shares = np.full(len(scales), 1.0 / len(scales))
+    for _ in range(ROUNDS):
+        shares *= densities.T @ (counts / (densities @ shares))
+    shares /= shares.sum()
+    return shares
+
+
+def _find_gap(logs: Array, shares: Array, factor: float) -> int:
+    """Where to cut the scales in two: the largest variance between groups that are far apart.
+
+    The group of smaller scales holds at least half of the rows. All scales where there is no gap.
+    """
+    below = np.cumsum(shares)
+    above = below[-1] - below
+    first, second = np.cumsum(shares * logs), np.cumsum(shares * logs**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean, far_mean = first / below, (first[-1] - first) / above
+        spread = np.maximum(second / below - mean**2, 0.0)
+        far_spread = np.maximum((second[-1] - second) / above - far_mean**2, 0.0)
+        distance = far_mean - mean
+        apart = (distance > np.log(factor)) & (distance**2 > DEVIATIONS**2 * (spread + far_spread))
+        between = below * above * distance**2
+    possible = apart & (below >= 0.5) & (above > 1e-6)
+    if not possible.any():
+        return len(logs)
+    return int(np.argmax(np.where(possible, between, -1.0))) + 1

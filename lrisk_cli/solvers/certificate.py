@@ -1,0 +1,326 @@
+"""Prove how far a convex fit can be from optimal.
+
+For any weights lam in P(sigma), weak duality gives
+    min over V of lam.l(V) + mu/2 ||V||^2  <=  min over W of R(W) + mu/2 ||W||^2  <=  F(W).
+The left side is strongly convex, so value(V) - ||gradient(V)||^2 / (2 mu) at any V is below it.
+Rounding is allowed for: that of value and gradient in rounding.py, that of lam in `_bound`.
+"""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from lrisk_cli.native.cholesky import cho_factor_lifted, cho_solve
+from lrisk_cli.native.kernels import core
+from lrisk_cli.solvers.descent import Precondition, Spot, descend
+from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.solvers.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
+from lrisk_cli.types import Array
+
+# Above this many unknowns a logistic bound is polished by L-BFGS instead of Newton steps,
+NEWTON_SIZE, NEWTON_STEPS = 128, 30
+# up to this many with the second derivative where so many evaluations have not been enough: as many
+# as it costs, and fewer where one was known that no longer fits.
+MATRIX_SIZE = 2000
+FIRST_ROUND, ROUND, MAX_EVALUATIONS = 30, 15, 600
+# Matrices from this size on are factored in single precision first; what is left of the right side
+# after refinement, relative to it.
+SINGLE_SIZE, MOST_REFINEMENTS, REFINED = 512, 10, 1e-13
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """F(W), a number that no W can go below, and their distance.
+
+    gap = absolute_gap / max(F(0) - F(W), 1e-6 F(0)): relative to what the fit gained.
+    """
+
+    objective: float
+    lower_bound: float
+    absolute_gap: float
+    gap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Lower bounds on the optimum with the risk as it is (value) and smoothed (smoothed).
+
+    V is where they were computed, passes the sweeps over the rows that it took.
+    """
+
+    value: float
+    smoothed: float
+    V: Array
+    passes: int
+
+
+def certify(objective: float, lower_bound: float, at_zero: float) -> Certificate:
+    """Put the two sides together; at_zero is F(0)."""
+    absolute = objective - lower_bound
+    gained = max(at_zero - objective, 1e-6 * at_zero, np.finfo(np.float64).tiny)
+    return Certificate(objective, lower_bound, absolute, absolute / gained)
+
+
+def lower_bound(
+    problem: Problem,
+    lam: Array,
+    start: Array,
+    accuracy: float,
+    *,
+    near: bool = True,
+    precondition: Precondition | None = None,
+    until: float = np.inf,
+) -> Bound:
+    """Bound the optimum from below with the weights lam, repaired into P(sigma).
+
+    `start` is a guess of the minimiser of the lam-weighted problem; `near`: it may be so good that
+    the bound there is within `accuracy` of the best for these weights. If it is not, the minimiser
+    is computed, with the help of `precondition` and no longer than `until` (see
+    weighted_minimiser); if rounding alone may exceed `accuracy`, the bound is evaluated in
+    extended precision.
+    """
+    lam, excess = repair_weights(lam, problem.sigma)
+    V, at = start, evaluate(problem, lam, start) if near else None
+    passes = 1 if near else 0
+    if at is None or at.slack(problem.mu) > accuracy:
+        known = InverseCurvature(precondition)
+        better, used = weighted_minimiser(problem, lam, start, accuracy, known, until)
+        at_better = evaluate(problem, lam, better)
+        passes += used + 1
+        if at is None or not at_better.lower_bound(problem.mu) < at.lower_bound(problem.mu):
+            V, at = better, at_better
+    if at.value_error > accuracy and HAS_WIDE:
+        at = evaluate_wide(problem, lam, V)
+        passes += 1
+    return _bound(problem, lam, excess, V, at, passes)
+
+
+def _bound(
+    problem: Problem, lam: Array, excess: float, V: Array, at: Evaluation, passes: int
+) -> Bound:
+    """The bound that V proves with weights that may lie outside P(sigma) by the share `excess`.
+
+    lam.l <= (1 + excess) R for losses l >= 0, so lam.l + mu/2 ||.||^2 is at most 1 + excess times
+    the objective. An objective that it is compared with is rounded itself: eps of it is for that.
+    """
+    bound = at.lower_bound(problem.mu)
+    bound -= (excess + EPS) * abs(bound)
+    smoothing = problem.smoothing
+    if smoothing is None:
+        return Bound(bound, bound, V, passes)
+    # Weights of P(sigma) are as near to lam as rounding and the excess let them be.
+    penalty, steepness = smoothing.penalty(lam), smoothing.steepness(problem.sigma)
+    rounding = 16.0 * EPS * (abs(penalty) + steepness) + excess * steepness
+    return Bound(bound, bound - penalty - rounding, V, passes)
+
+
+def repair_weights(lam: Array, sigma: Array) -> tuple[Array, float]:
+    """Weights near lam that lie in P(sigma) to rounding, and by which share they may exceed it.
+
+    Clip, renormalise, and mix with 1/n until the sums of the k largest weights are at most those
+    of sigma for every k; what rounding leaves is the share, see core.excess_share.
+    """
+    lam = np.maximum(lam, 0.0)
+    ones = np.ones(len(lam))
+    # Weights that add up to 1 are what objectives are made of, also where sigma adds up to more.
+    total = min(core.compensated_dot(sigma, ones), 1.0)
+    lam = total / core.compensated_dot(lam, ones) * lam
+    ascending = np.sort(lam)
+    share = core.mixing_share(ascending, sigma)
+    if share > 0.0:
+        lam, ascending = ((1.0 - share) * w + share / len(lam) for w in (lam, ascending))
+    return lam, float(core.excess_share(ascending, sigma))
+
+
+@dataclass(slots=True)
+class InverseCurvature:
+    """The inverse second derivative as the last fit that needed it found it: what to multiply by.
+
+    Fits with similar weights may share one.
+    """
+
+    inverse: Precondition | None = None
+
+
+def weighted_minimiser(
+    problem: Problem,
+    lam: Array,
+    start: Array,
+    accuracy: float,
+    curvature: InverseCurvature | None = None,
+    until: float = np.inf,
+) -> tuple[Array, int]:
+    """Nearly minimise lam.l(V) + mu/2 ||V||^2; the passes it took.
+
+    curvature: what is known of it from fits with similar weights, and will be from this one.
+    until: the moment, by perf_counter, from which on no further step is begun.
+    """
+    if problem.loss.name == "squared":
+        return _ridge(problem, lam), 1
+    if start.size <= NEWTON_SIZE:
+        return _newton(problem, lam, start, accuracy, until)
+    return _lbfgs(problem, lam, start, accuracy, curvature or InverseCurvature(), until)
+
+
+def _ridge(problem: Problem, lam: Array) -> Array:
+    """Exact minimiser for squared loss: (X' diag(lam) X + mu I) V = X' (lam y).
+
+    Or by rows, where it costs less: V = X' S a, (S X X' S + mu I) a = S y, S = diag(sqrt(lam)),
+    which needs only the s rows that have weight.
+    """
+    d, s = problem.X.shape[1], int(np.count_nonzero(lam))
+    by_columns = s * d * d + d**3 / 3.0
+    by_rows = s**3 / 3.0 + (0.0 if problem.outer is not None else float(s) * s * d)
+    if by_columns <= by_rows:
+        H = problem.gram(lam)
+        H[np.diag_indices(d)] += problem.mu
+        return _solve(H, problem.combine((lam * problem.y)[:, None]))
+    rows = np.flatnonzero(lam)
+    roots = np.sqrt(lam[rows])[:, None]
+    H = problem.row_products(rows)
+    H *= roots
+    H *= roots.T
+    H[np.diag_indices(s)] += problem.mu
+    dual = np.zeros((problem.n_rows, 1))
+    dual[rows] = roots * _solve(H, np.multiply(roots, problem.y[rows, None]))
+    return problem.combine(dual)
+
+
+def _solve(H: Array, rhs: Array) -> Array:
+    """H^-1 rhs by Cholesky with one step of refinement, H lifted a little where it is singular.
+
+    A large H is factored in single precision, which takes half the time, if refinement makes up
+    for it.
+    """
+    if len(H) >= SINGLE_SIZE:
+        solution = _solve_refined(H, rhs)
+        if solution is not None:
+            return solution
+    inverse = _inverse(H)
+    solution = np.zeros_like(rhs)
+    for _ in range(2):
+        solution += inverse(rhs - H @ solution)
+    return np.ascontiguousarray(solution)
+
+
+def _solve_refined(H: Array, rhs: Array) -> Array | None:
+    """H^-1 rhs to double precision from a factor in single; None where H is too near singular."""
+    from scipy.linalg import cholesky  # three times as quick as NumPy's on a large matrix
+
+    scale = 1.0 / np.sqrt(np.diag(H))[:, None]
+    scaled = H.astype(np.float32)
+    scaled *= scale.astype(np.float32)
+    scaled *= scale.T.astype(np.float32)
+    try:
+        factor = cholesky(scaled, lower=True, check_finite=False).astype(np.float64, order="C")
+    except np.linalg.LinAlgError:
+        return None
+    solution, left = np.zeros_like(rhs), rhs
+    size = float(np.abs(rhs).max())
+    enough = REFINED * size
+    for _ in range(MOST_REFINEMENTS):
+        solution += scale * cho_solve(factor, scale * left)
+        left = rhs - H @ solution
+        before, size = size, float(np.abs(left).max())
+        if not size <= 0.1 * before:
+            break
+    return np.ascontiguousarray(solution) if size <= enough else None
+
+
+def _inverse(H: Array) -> Precondition:
+    """Multiplies by H^-1, nearly where H is singular.
+
+    Unit diagonals first: a lift is then small beside every column, however it is scaled.
+    """
+    size, scale = len(H), 1.0 / np.sqrt(np.diag(H))[:, None]
+    scaled = H * scale
+    scaled *= scale.T
+    factor = cho_factor_lifted(scaled)
+
+    def times(g: Array) -> Array:
+        product = scale * cho_solve(factor, scale * g.reshape(size, -1))
+        return product.reshape(g.shape)
+
+    return times
+
+
+def _newton(
+    problem: Problem, lam: Array, V: Array, accuracy: float, until: float
+) -> tuple[Array, int]:
+    """Newton steps with halving until ||gradient||^2 / (2 mu) <= accuracy.
+
+    Near the end a step lowers the value by less than its rounding: it then counts if it makes the
+    gradient shorter.
+    """
+    Z = problem.margins(V)
+    value, gradient = problem.weighted_value(V, Z, lam), problem.gradient(V, Z, lam)
+    length = float(np.sum(gradient**2))
+    passes = 1
+    for _ in range(NEWTON_STEPS):
+        if length <= 2.0 * problem.mu * accuracy or perf_counter() >= until:
+            break
+        step = _solve(problem.hessian(Z, lam), gradient.reshape(-1, 1)).reshape(V.shape)
+        decrease = float(np.sum(step * gradient))
+        noise = 4.0 * EPS * value
+        scale, moved = 1.0, False
+        while scale > 1e-4 and not moved:
+            trial = V - scale * step
+            Z_trial = problem.margins(trial)
+            new = problem.weighted_value(trial, Z_trial, lam)
+            gradient = problem.gradient(trial, Z_trial, lam)
+            new_length = float(np.sum(gradient**2))
+            if scale * decrease <= noise:
+                moved = new <= value + noise and new_length < length
+            else:
+                moved = new <= value - 1e-4 * scale * decrease
+            scale *= 0.5
+            passes += 1
+        if not moved:
+            break
+        V, Z, value, length = trial, Z_trial, new, new_length
+    return V, passes
+
+
+def _lbfgs(
+    problem: Problem,
+    lam: Array,
+    V: Array,
+    accuracy: float,
+    curvature: InverseCurvature,
+    until: float,
+) -> tuple[Array, int]:
+    """The same by L-BFGS, for many unknowns.
+
+    Where it is slow and the second derivative can be held, that becomes the preconditioner.
+    """
+    passes = 0
+
+    def spot_at(V: Array) -> Spot[Array]:
+        nonlocal passes
+        passes += 1
+        Z = problem.margins(V)
+        losses, slopes = problem.loss.values_and_slopes(Z, problem.y)
+        value = float(core.compensated_dot(lam, losses)) + problem.penalty(V)
+        return Spot(V, value, problem.pull(slopes, lam) + problem.mu * V, Z)
+
+    def near(spot: Spot[Array]) -> bool:
+        return float(np.sum(spot.gradient**2)) <= 2.0 * problem.mu * accuracy
+
+    matrix_fits = V.size <= MATRIX_SIZE
+    last = MAX_EVALUATIONS
+    if matrix_fits:
+        last = FIRST_ROUND if curvature.inverse is None else ROUND
+
+    def done(spot: Spot[Array], _: float) -> bool:
+        return near(spot) or passes >= last or perf_counter() >= until
+
+    spot = spot_at(V)
+    while True:
+        spot = descend(spot_at, spot, done, curvature.inverse)
+        ended = passes < last or passes >= MAX_EVALUATIONS
+        if near(spot) or ended or perf_counter() >= until:
+            break
+        curvature.inverse, last = _inverse(problem.hessian(spot.kept, lam)), last + ROUND
+    return spot.x, passes

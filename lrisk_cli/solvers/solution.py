@@ -1,0 +1,262 @@
+"""What every solver keeps while it runs and hands back at the end.
+
+The best point, the best bounds proved, a trace of the run, and the sentence about its end.
+"""
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+
+from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.solvers.certificate import Certificate, certify, lower_bound
+from lrisk_cli.solvers.descent import Precondition
+from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.types import Array
+
+# The last proof may go on beyond a time limit, by this share of it.
+PROOF_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop: gap proved, passes over the rows used up, or seconds gone.
+
+    until: the moment, by perf_counter, when the seconds are gone; known once a fit has begun.
+    """
+
+    tol: float = 1e-6
+    max_passes: float = 1000.0
+    time_limit: float | None = None
+    until: float | None = None
+
+    def begun(self) -> "Limits":
+        """The same with the clock running; one that runs already runs on."""
+        if self.time_limit is None or self.until is not None:
+            return self
+        return replace(self, until=perf_counter() + self.time_limit)
+
+    @property
+    def deadline(self) -> float:
+        """The moment to stop at, by perf_counter."""
+        return np.inf if self.until is None else self.until
+
+    @property
+    def proof_deadline(self) -> float:
+        """The moment when the last proof must end."""
+        return self.deadline + PROOF_SHARE * (self.time_limit or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One line of a trace. The bound and the gap are the best proved so far, if any."""
+
+    passes: float
+    seconds: float
+    objective: float
+    lower_bound: float | None
+    gap: float | None
+    rank_changes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How one of several starts ended: after how many rounds, at which objective."""
+
+    name: str
+    objective: float
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The best weights seen and what is known about them; `status` is the sentence to show.
+
+    certificate, smoothed: None for falling risks, about which nothing can be proved; smoothed also
+    without smoothing, and smoothed_objective then too. starts: those that were tried, if several.
+    trimmed_objective: where the search ended before the rows were weighed once more, if they were.
+    majority_fit: the fit to the majority that the search began with, exact for squared losses.
+    """
+
+    W: Array
+    lam: Array
+    objective: float
+    smoothed_objective: float | None
+    certificate: Certificate | None
+    smoothed: Certificate | None
+    status: str
+    converged: bool
+    passes: float
+    step: float | None
+    halvings: int
+    epochs: tuple[Epoch, ...]
+    starts: tuple[Ended, ...] = ()
+    trimmed_objective: float | None = None
+    majority_fit: Array | None = None
+
+
+class SolverRun:
+    """The run of a solver on a problem: what it reached, what it proved, when it must stop.
+
+    With smoothing the smoothed objective decides which point is best; objective and bound are
+    always those of the risk itself. A falling risk has no bound: its run ends when it is `settled`.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        report: Report = silent,
+        *,
+        track_ranks: bool = False,
+    ) -> None:
+        self.problem, self.limits = problem, limits.begun()
+        self.weigher = problem.weigher(track_ranks=track_ranks)
+        self._report = report
+        self._began = perf_counter()
+        self._epochs: list[Epoch] = []
+        self.passes = 0.0
+        self.W = np.zeros(problem.shape)
+        self.best = self.best_smoothed = np.inf
+        self.at_zero = self.smoothed_at_zero = np.inf
+        self.bound = self.smoothed_bound = -np.inf
+        self._V = self.W
+        # For a falling risk, in words: in which sense the best point is stationary.
+        self.settled: str | None = None
+        self.starts: tuple[Ended, ...] = ()
+
+    def begin(self, objective: float, smoothed: float) -> None:
+        """What W = 0 costs: gaps are relative to the gain over it."""
+        self.at_zero, self.smoothed_at_zero = objective, smoothed
+        self.offer(self.W, objective, smoothed)
+
+    def offer(self, W: Array, objective: float, smoothed: float) -> bool:
+        """Keep W if it is the best so far; whether it is."""
+        if not smoothed < self.best_smoothed:
+            return False
+        self.W, self.best, self.best_smoothed = W, objective, smoothed
+        return True
+
+    def prove(
+        self,
+        lam: Array,
+        start: Array | None = None,
+        *,
+        near: bool = True,
+        precondition: Precondition | None = None,
+    ) -> None:
+        """Try for a better lower bound with the weights lam.
+
+        start: a guess of where it is attained; near: the guess may be good enough as it is;
+        precondition: what helps to find a better one.
+        """
+        assert not self.problem.falling  # noqa: S101  (the bound would be false)
+        accuracy = 0.1 * self.limits.tol * self.gained
+        start = self._V if start is None else start
+        bound = lower_bound(
+            self.problem,
+            lam,
+            start,
+            accuracy,
+            near=near,
+            precondition=precondition,
+            until=self.limits.proof_deadline,
+        )
+        self._V = bound.V
+        # Losses are not negative: zero is a bound as well.
+        self.bound = max(self.bound, bound.value, 0.0)
+        self.smoothed_bound = max(self.smoothed_bound, bound.smoothed)
+        self.passes += 1.0
+
+    @property
+    def gained(self) -> float:
+        """What gaps are measured by: F(0) - F(W), with a floor."""
+        return max(self.at_zero - self.best, 1e-6 * self.at_zero, 1e-300)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What is proved about the best point; None where nothing can be."""
+        if self.problem.falling:
+            return None
+        return certify(self.best, self.bound, self.at_zero)
+
+    @property
+    def smoothed_certificate(self) -> Certificate | None:
+        """The same for the smoothed problem, if there is one."""
+        if self.problem.smoothing is None or self.problem.falling:
+            return None
+        return certify(self.best_smoothed, self.smoothed_bound, self.smoothed_at_zero)
+
+    def note(self, objective: float, rank_changes: int | None = None) -> None:
+        """Add a line to the trace and tell whoever watches."""
+        proved = self.certificate if np.isfinite(self.bound) else None
+        gap = None if proved is None else proved.gap
+        bound = None if proved is None else float(self.bound)
+        seconds = perf_counter() - self._began
+        self._epochs.append(Epoch(self.passes, seconds, objective, bound, gap, rank_changes))
+        note = f"objective {self.best:.6g}" + (f", gap {gap:.1e}" if gap is not None else "")
+        self._report(Progress("solve", self.passes, self.limits.max_passes, note))
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap asked for is proved, of the risk itself or of the smoothed one.
+
+        For a falling risk, whether the best point is stationary.
+        """
+        if self.problem.falling:
+            return self.settled is not None
+        if not np.isfinite(self.bound):
+            return False
+        proved = (self.certificate, self.smoothed_certificate)
+        return any(each is not None and each.gap <= self.limits.tol for each in proved)
+
+    def exhausted(self) -> str | None:
+        """The limit that is reached, in words."""
+        limits = self.limits
+        if self.passes >= limits.max_passes:
+            return f"stopped after {limits.max_passes:g} passes (--max-passes)"
+        if perf_counter() >= limits.deadline:
+            return f"stopped after {limits.time_limit:g} s (--time-limit)"
+        return None
+
+    def solution(self, why: str, *, step: float | None = None, halvings: int = 0) -> Solution:
+        """The result; `why` tells what ended the run if the gap was not proved.
+
+        The best point is evaluated once more, so that what is reported does not depend on how the
+        solver kept its margins.
+        """
+        point = self.problem.at(self.W, self.weigher)
+        self.best, self.best_smoothed = point.objective, point.smoothed
+        return Solution(
+            W=self.W,
+            lam=point.lam,
+            objective=self.best,
+            smoothed_objective=None if self.problem.smoothing is None else self.best_smoothed,
+            certificate=self.certificate,
+            smoothed=self.smoothed_certificate,
+            status=self._status(why),
+            converged=self.converged,
+            passes=self.passes,
+            step=step,
+            halvings=halvings,
+            epochs=tuple(self._epochs),
+            starts=self.starts,
+        )
+
+    def _status(self, why: str) -> str:
+        if self.certificate is None:
+            return (
+                f"not converged: {why}" if self.settled is None else f"stationary: {self.settled}"
+            )
+        gap, tol, smoothed = self.certificate.gap, self.limits.tol, self.smoothed_certificate
+        if gap <= tol:
+            return f"converged: gap {gap:.1e} proved, {tol:g} asked"
+        if smoothed is None:
+            return f"not converged: {why} with gap {gap:.1e} proved, {tol:g} asked"
+        ending = (
+            "converged on the smoothed risk:" if self.converged else f"not converged: {why} with"
+        )
+        return (
+            f"{ending} gap {smoothed.gap:.1e} proved, {tol:g} asked; "
+            f"against the risk itself the gap is {gap:.1e}"
+        )

@@ -1,0 +1,1 @@
+"""Paths to tables of typed batches, and results to files."""

@@ -1,0 +1,74 @@
+"""What a command line says about its tables: where they are, and how their cells are written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from lrisk_cli.errors import UsageError
+from lrisk_cli.tables.memory import Allowance, make_allowance
+
+DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
+DECIMALS = (".", ",")
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How cells are written. decimal: the mark before the fraction of a number.
+
+    missing: texts that stand for a missing cell, beside the empty one.
+    """
+
+    decimal: str = "."
+    missing: tuple[str, ...] = ()
+
+    def is_missing(self, text: str | None) -> bool:
+        """Whether a cell of this text is missing; spaces around it do not matter."""
+        return not text or text.strip() in self.missing
+
+
+PLAIN = Spelling()
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Paths, patterns, folders, addresses or "-", and how they are to be read.
+
+    delimiter: between the fields of text files; None for what the header suggests. allowance: of
+    memory, where all rows are held at once.
+    """
+
+    names: tuple[str, ...]
+    delimiter: str | None = None
+    spelling: Spelling = PLAIN
+    allowance: Allowance = field(default_factory=lambda: make_allowance(None))
+
+    def beside(self, name: str) -> "Inputs":
+        """Another table that is read in the same way."""
+        return replace(self, names=(name,))
+
+
+def make_inputs(
+    names: Sequence[str],
+    delimiter: str | None,
+    decimal: str,
+    na_values: str | None,
+    memory_limit: str | None = None,
+) -> Inputs:
+    """The inputs that the texts of options describe; UsageError where they cannot be meant."""
+    if decimal not in DECIMALS:
+        raise UsageError(f"--decimal takes . or , and got {decimal!r}")
+    missing = tuple(text.strip() for text in (na_values or "").split(",") if text.strip())
+    spelling = Spelling(decimal, missing)
+    allowance = make_allowance(memory_limit)
+    return Inputs(tuple(names), _parse_delimiter(delimiter), spelling, allowance)
+
+
+def _parse_delimiter(text: str | None) -> str | None:
+    if text is None:
+        return None
+    mark = DELIMITER_WORDS.get(text, text)
+    if len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0' or mark.isalnum():
+        raise UsageError(
+            f"--delimiter takes one character that is no letter, digit or quote, or the word tab; "
+            f"got {text!r}"
+        )
+    return mark

@@ -1,0 +1,225 @@
+"""Write result files: whole or not at all, and never over a file the user did not give up."""
+
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lrisk_cli.errors import UsageError
+from lrisk_cli.tables.arrays import arrow_of, arrow_texts, true_flags
+
+TABLE_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+TABLE_SUFFIXES = (*TABLE_DELIMITERS, ".parquet")
+ROWS_AT_A_TIME = 65_536
+# Whether cells that a spreadsheet would take for formulas are defused: for the length of a command.
+SPREADSHEET_SAFE: ContextVar[bool] = ContextVar("spreadsheet_safe", default=False)
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+Column: TypeAlias = npt.NDArray[Any] | pa.Array
+
+
+def check_output(path: str | os.PathLike[str], *, force: bool, table: bool = False) -> None:
+    """UsageError before any work if the file exists, its folder cannot take it, or no format fits.
+
+    table: the file is a table, so its suffix must name a format that write_table knows.
+    """
+    target = Path(path)
+    folder = target.parent
+    if not os.fspath(path):
+        raise UsageError("an output is named by an empty text; give it a path")
+    if table:
+        check_suffix(path)
+    if target.is_dir():
+        raise UsageError(f"{path}: is a folder; name a file in it")
+    if target.is_file() and not force:
+        raise UsageError(f"{path}: exists; pass --force to overwrite it")
+    if not folder.is_dir():
+        raise UsageError(f"{path}: the folder {folder} does not exist; create it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{path}: the folder {folder} is not writable; choose another")
+
+
+def check_suffix(path: str | os.PathLike[str]) -> None:
+    """UsageError if write_table knows no format of this suffix."""
+    suffix = Path(path).suffix
+    if suffix.lower() not in TABLE_SUFFIXES:
+        raise UsageError(
+            f"{path}: unknown kind of table '{suffix}'; use {', '.join(TABLE_SUFFIXES)}"
+        )
+
+
+def check_apart(
+    outputs: Sequence[str | os.PathLike[str] | None], inputs: Sequence[str | os.PathLike[str]]
+) -> None:
+    """UsageError if two outputs are the same file, or one of them would replace an input.
+
+    None among the outputs: one that was not asked for.
+    """
+    taken = {os.path.realpath(path): "also an input" for path in inputs}
+    for path in outputs:
+        if path is None:
+            continue
+        place = os.path.realpath(path)
+        if place in taken:
+            raise UsageError(f"{path}: is {taken[place]}; give the output a path of its own")
+        taken[place] = "named for two outputs"
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Put the bytes at `path`, whole or not at all."""
+    _replace(Path(path), lambda temporary: _write_pieces(temporary, iter((data,))))
+
+
+def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> None:
+    """A table as CSV, TSV or Parquet by suffix, whole or not at all; floats read back exactly.
+
+    NaN and null are empty fields in text and null in Parquet. See SPREADSHEET_SAFE for text.
+    """
+    target = Path(path)
+    table = _as_table(columns)
+    delimiter = TABLE_DELIMITERS.get(target.suffix.lower())
+    if delimiter is None:
+        import pyarrow.parquet as pq  # takes a while to load
+
+        _replace(target, lambda temporary: pq.write_table(table, temporary))
+    else:
+        _replace(target, lambda temporary: _write_pieces(temporary, _text_of(table, delimiter)))
+
+
+def write_parts(path: str | os.PathLike[str], parts: Iterable[Mapping[str, Column]]) -> None:
+    """The same of consecutive rows, part after part; one is held at a time."""
+    target = Path(path)
+    tables = map(_as_table, parts)
+    delimiter = TABLE_DELIMITERS.get(target.suffix.lower())
+    if delimiter is None:
+        _replace(target, lambda temporary: _write_row_groups(temporary, tables))
+    else:
+        texts = (_text_of(table, delimiter, heads=k == 0) for k, table in enumerate(tables))
+        _replace(target, lambda temporary: _write_pieces(temporary, chain.from_iterable(texts)))
+
+
+def write_csv(stream: BinaryIO, columns: Mapping[str, Column]) -> None:
+    """A table as CSV into an open stream, as write_table spells it."""
+    stream.writelines(_text_of(_as_table(columns), ","))
+
+
+def _replace(target: Path, write: Callable[[str], object]) -> None:
+    """Let `write` fill a temporary file beside the target, then give it the target's name.
+
+    A link is followed; a device or pipe is written to as it is.
+    """
+    named = target
+    try:
+        if target.exists() and not target.is_file():
+            write(str(target))
+            return
+        target = Path(os.path.realpath(target))
+        temporary = str(target.parent / f".lrisk-{secrets.token_hex(8)}")
+        try:
+            _create(temporary, target)
+            write(temporary)
+            _flush(temporary)
+            os.replace(temporary, target)
+        except BaseException:
+            # A signal may arrive before the file is made, or after it has got its name.
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
+        _flush(str(target.parent))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(f"{named}: cannot be written ({reason}); choose another place") from error
+
+
+def _create(temporary: str, target: Path) -> None:
+    """An empty file with the permissions that the target has, or would get."""
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    if target.exists():
+        os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+
+
+def _flush(path: str) -> None:
+    """Have the system put a file or folder on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_pieces(path: str, pieces: Iterator[bytes]) -> None:
+    with open(path, "wb") as file:
+        file.writelines(pieces)
+
+
+def _write_row_groups(path: str, tables: Iterator[pa.Table]) -> None:
+    import pyarrow.parquet as pq
+
+    first = next(tables)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+
+
+def _as_table(columns: Mapping[str, Column]) -> pa.Table:
+    return pa.table({name: _as_arrow(values) for name, values in columns.items()})
+
+
+def _as_arrow(values: Column) -> pa.Array:
+    """NaN becomes null."""
+    if isinstance(values, np.ndarray):
+        return arrow_texts(values.tolist()) if values.dtype.kind in "UO" else arrow_of(values)
+    return values
+
+
+def _text_of(table: pa.Table, delimiter: str, *, heads: bool = True) -> Iterator[bytes]:
+    """The table as delimited text, quoting only the fields that need it."""
+    between = arrow_texts([delimiter])[0]
+    if heads:
+        header = _quote(_defuse(arrow_texts(table.column_names)), delimiter).to_pylist()
+        yield (delimiter.join(header) + "\n").encode()
+    for start in range(0, len(table), ROWS_AT_A_TIME):
+        part = table.slice(start, ROWS_AT_A_TIME).combine_chunks()
+        fields = [_quote(_spell(column.chunk(0)), delimiter) for column in part.columns]
+        lines = pc.binary_join_element_wise(*fields, between, null_handling="replace")
+        yield ("\n".join(lines.to_pylist()) + "\n").encode()
+
+
+def _spell(column: pa.Array) -> pa.Array:
+    """The fields of a column, not yet quoted."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    texts = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
+    return texts if pa.types.is_primitive(column.type) else _defuse(texts)
+
+
+def _defuse(texts: pa.Array) -> pa.Array:
+    """An apostrophe before what a spreadsheet would compute, if asked for; numbers stay."""
+    if not SPREADSHEET_SAFE.get():
+        return texts
+    formulas = pc.and_(
+        pc.match_substring_regex(texts, _FORMULA),
+        pc.invert(pc.match_substring_regex(texts, _NUMBER)),
+    )
+    mark, nothing = arrow_texts(["'", ""])
+    return pc.if_else(formulas, pc.binary_join_element_wise(mark, texts, nothing), texts)
+
+
+def _quote(fields: pa.Array, delimiter: str) -> pa.Array:
+    special = pc.match_substring_regex(fields, rf'["\r\n{delimiter}]')
+    if not true_flags(special).any():
+        return fields
+    doubled = pc.replace_substring(fields, '"', '""')
+    mark, nothing = arrow_texts(['"', ""])
+    return pc.if_else(special, pc.binary_join_element_wise(mark, doubled, mark, nothing), fields)

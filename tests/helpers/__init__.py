@@ -1,0 +1,1 @@
+"""What tests share. Tests never import from one another."""

@@ -1,0 +1,191 @@
+"""Losses: values, slopes and curvatures against finite differences and plain formulas."""
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+from scipy.special import expit, log_softmax, softmax
+
+from helpers.problems import kernel_builds
+from lrisk_cli.losses.losses import Loss, make_loss
+
+LOSSES = [make_loss("squared"), make_loss("logistic", 2), make_loss("logistic", 4)]
+NAMES = ["squared", "binary", "multinomial"]
+
+
+def _rows(loss: Loss, n: int = 40, scale: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    Z = scale * rng.standard_normal((n, loss.n_outputs))
+    n_classes = max(loss.n_outputs, 2)
+    y = rng.standard_normal(n) if loss.name == "squared" else rng.integers(0, n_classes, n)
+    return Z, loss.targets(y)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
+def test_slopes_are_the_derivatives_of_the_values(loss: Loss) -> None:
+    Z, y = _rows(loss)
+    slopes, h = loss.slopes(Z, y), 1e-6
+    for c in range(loss.n_outputs):
+        step = np.zeros_like(Z)
+        step[:, c] = h
+        numeric = (loss.values(Z + step, y) - loss.values(Z - step, y)) / (2 * h)
+        np.testing.assert_allclose(slopes[:, c], numeric, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES[:2], ids=NAMES[:2])
+def test_the_curvature_is_the_derivative_of_the_slope(loss: Loss) -> None:
+    Z, y = _rows(loss)
+    h = 1e-6
+    numeric = (loss.slopes(Z + h, y) - loss.slopes(Z - h, y)) / (2 * h)
+    np.testing.assert_allclose(loss.curvature(Z), numeric[:, 0], atol=1e-8)
+
+
+def test_the_curvature_of_several_margins_is_the_trace_of_their_matrix() -> None:
+    loss = LOSSES[2]
+    Z, _ = _rows(loss)
+    traces = [np.trace(np.diag(p) - np.outer(p, p)) for p in softmax(Z, axis=1)]
+    np.testing.assert_allclose(loss.curvature(Z), traces, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
+def test_values_and_slopes_are_the_values_and_the_slopes(loss: Loss) -> None:
+    Z, y = _rows(loss)
+    values, slopes = loss.values_and_slopes(Z, y)
+    assert (values == loss.values(Z, y)).all()
+    assert (slopes == loss.slopes(Z, y)).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
+def test_smoothness_bounds_the_curvature(loss: Loss) -> None:
+    Z, _ = _rows(loss, n=200)
+    if loss.n_outputs == 1:
+        largest = loss.curvature(Z).max()
+    else:
+        P = loss.probabilities(Z)
+        matrices = np.array([np.diag(p) - np.outer(p, p) for p in P])
+        largest = np.linalg.eigvalsh(matrices).max()
+    assert largest <= loss.smoothness * (1 + 1e-12)
+
+
+def test_logistic_values_and_probabilities_match_scipy() -> None:
+    binary, many = LOSSES[1], LOSSES[2]
+    Z, y = _rows(binary)
+    np.testing.assert_allclose(binary.values(Z, y), -np.log(expit(np.where(y, 1, -1) * Z[:, 0])))
+    np.testing.assert_allclose(binary.probabilities(Z)[:, 1], expit(Z[:, 0]))
+    Z, y = _rows(many)
+    np.testing.assert_allclose(many.values(Z, y), -log_softmax(Z, axis=1)[np.arange(len(y)), y])
+    np.testing.assert_allclose(many.probabilities(Z), softmax(Z, axis=1))
+
+
+@pytest.mark.parametrize("z", [0.0, 30.0, -30.0, 800.0, -800.0, 1e300, -1e300])
+def test_extreme_margins_do_not_overflow(z: float) -> None:
+    binary, many = LOSSES[1], LOSSES[2]
+    for label in (0, 1):
+        value = binary.values(np.array([[z]]), np.array([float(label)]))[0]
+        assert value == pytest.approx(np.logaddexp(0, z) - label * z, rel=1e-12)
+        assert abs(binary.slopes(np.array([[z]]), np.array([float(label)]))[0, 0]) <= 1.0
+    Z = np.array([[z, 0.0, -z, 1.0]])
+    assert np.isfinite(many.values(Z, np.array([0], dtype=np.int32))).all()
+    assert many.probabilities(Z).sum() == pytest.approx(1.0)
+
+
+def test_small_probabilities_keep_their_digits() -> None:
+    first, second = LOSSES[1].probabilities(np.array([[50.0]]))[0]
+    assert first == pytest.approx(np.exp(-50.0), rel=1e-12)
+    assert second == 1.0
+
+
+each_build = pytest.mark.parametrize("core", kernel_builds(), ids=lambda core: core.__name__)
+# Half a unit in the last place of 1; exp and log1p may be off by two, as rounding.py says.
+UNIT = 2.0**-53
+LONG_IS_WIDE = np.finfo(np.longdouble).eps < UNIT / 100
+
+
+def multinomial_pass(
+    core: ModuleType, Z: np.ndarray, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    losses, slopes = np.empty(len(Z)), np.empty_like(Z)
+    core.multinomial_pass(Z, labels.astype(np.int32), losses, slopes)
+    return losses, slopes
+
+
+def worst(found: np.ndarray, exact: np.ndarray) -> float:
+    """The largest relative error, in units."""
+    return float(np.max(np.abs((found - exact) / exact))) / UNIT
+
+
+@each_build
+@pytest.mark.skipif(not LONG_IS_WIDE, reason="LONG DOUBLES ARE DOUBLES HERE: no oracle")
+def test_exponentials_and_logarithms_are_good_to_a_unit_in_the_last_place(
+    core: ModuleType,
+) -> None:
+    rng = np.random.default_rng(0)
+    t = np.concatenate([rng.uniform(0, top, 100_000) for top in (1.0, 40.0, 600.0)])
+    t = np.concatenate([t, 10.0 ** rng.uniform(-20, 0, 10_000)])
+    Z = np.stack([np.zeros_like(t), -t], axis=1)
+    exact = np.exp(-t.astype(np.longdouble))
+    first = np.zeros(len(t))
+    losses, slopes = multinomial_pass(core, Z, first)
+    # exp and log1p, two units each.
+    assert worst(losses, np.log1p(exact)) <= 4.0
+    # exp, a sum, a quotient, a product.
+    assert worst(slopes[:, 1], exact / (1 + exact)) <= 5.0
+    assert (slopes[:, 0] == -slopes[:, 1]).all()
+    P, far = np.empty_like(Z), t > 40.0
+    core.softmax_rows(Z, P)
+    assert worst(P[far, 1], exact[far]) <= 2.0
+    # The other label: the loss is t more, and t - log(1 + e^-t) is rounded once.
+    losses, _ = multinomial_pass(core, Z, first + 1)
+    assert worst(losses, np.log1p(exact) + t) <= 5.0
+
+
+@each_build
+@pytest.mark.skipif(not LONG_IS_WIDE, reason="LONG DOUBLES ARE DOUBLES HERE: no oracle")
+@pytest.mark.parametrize("k", [3, 6, 8, 9, 60, 301])
+def test_many_classes_add_no_more_than_the_roundings_of_their_sums(
+    core: ModuleType, k: int
+) -> None:
+    rng = np.random.default_rng(k)
+    Z, labels = 4.0 * rng.standard_normal((333, k)), rng.integers(0, k, 333)
+    rows = np.arange(len(Z))
+    losses, slopes = multinomial_pass(core, Z, labels)
+    wide, top = Z.astype(np.longdouble), np.argmax(Z, axis=1)
+    powers = np.exp(wide - wide[rows, top][:, None])
+    exact = powers / powers.sum(axis=1)[:, None]
+    powers[rows, top] = 0.0
+    exact_losses = np.log1p(powers.sum(axis=1)) + (wide[rows, top] - wide[rows, labels])
+    exact[rows, labels] = 0.0
+    exact[rows, labels] = -exact.sum(axis=1)
+    # The arguments of exp are rounded differences of margins: each is off by its size in units.
+    spread = float(np.ptp(Z, axis=1).max())
+    assert worst(losses, exact_losses) <= 8 + k + spread
+    assert worst(slopes, exact) <= 8 + 2 * k + spread
+
+
+@each_build
+@pytest.mark.parametrize("k", [2, 3, 5, 8, 11])
+def test_the_loss_of_a_row_does_not_depend_on_its_neighbours(core: ModuleType, k: int) -> None:
+    rng = np.random.default_rng(k)
+    Z, labels = rng.standard_normal((131, k)), rng.integers(0, k, 131)
+    losses, slopes = multinomial_pass(core, Z, labels)
+    P = np.empty_like(Z)
+    core.softmax_rows(Z, P)
+    for i in range(len(Z)):
+        one = slice(i, i + 1)
+        loss, slope = multinomial_pass(core, Z[one], labels[one])
+        p = np.empty((1, k))
+        core.softmax_rows(Z[one], p)
+        assert loss[0] == losses[i]
+        assert (slope[0] == slopes[i]).all()
+        assert (p[0] == P[i]).all()
+
+
+@each_build
+def test_margins_that_are_no_numbers_give_losses_that_are_none(core: ModuleType) -> None:
+    labels = np.zeros(1)
+    for row in ([np.nan, 0.0, 0.0], [0.0, np.nan, 1.0], [0.0, np.inf, 1.0], [-np.inf, 0.0, 0.0]):
+        losses, _ = multinomial_pass(core, np.array([row]), labels)
+        assert not np.isfinite(losses[0])
+    losses, slopes = multinomial_pass(core, np.array([[0.0, -np.inf, -1e308]]), labels)
+    assert losses[0] == 0.0
+    assert (slopes == 0.0).all()
