@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from record import HERE, record
 
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import Sampling, SolverName
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import parse_risk

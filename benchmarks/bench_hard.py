@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from record import record
 
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.solvers.problem import Problem, make_problem

@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 from lrisk_cli.features.features import FeatureOptions, Features, build_features
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import KernelName
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.solvers.certificate import weighted_minimiser

@@ -13,7 +13,7 @@ from record import compare, record
 from sklearn.linear_model import LogisticRegression, Ridge
 from threadpoolctl import threadpool_limits
 
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.solvers.problem import make_problem

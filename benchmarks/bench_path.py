@@ -22,7 +22,7 @@ from bench_newton import regression
 from record import compare, record
 
 from lrisk_cli.design.design import DesignOptions, build_design
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import Missing
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.solvers.problem import Problem, make_problem

@@ -9,7 +9,7 @@ import argparse
 import numpy as np
 from record import compare, record
 
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import Sampling
 from lrisk_cli.native.kernels import core
 from lrisk_cli.risk.spectrum import parse_risk

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from lrisk_cli.features.features import FeatureOptions, build_features
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import KernelName
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.robust.inlier_weights import find_majority

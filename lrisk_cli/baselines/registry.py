@@ -9,7 +9,7 @@ import numpy as np
 from lrisk_cli.baselines import crr, erm, huber, ransac, sever, stir, svm, term, trimmed_ml
 from lrisk_cli.baselines.common import RivalFit, Setting
 from lrisk_cli.errors import UsageError
-from lrisk_cli.losses.losses import Loss
+from lrisk_cli.losses.base import Loss
 from lrisk_cli.names import RIVALS, Task
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.risk.spectrum import Spectrum
@@ -94,7 +94,7 @@ def fit_rival(
     """
     if not 0.0 <= eps < 0.5:
         raise UsageError(f"the fraction of bad rows must be at least 0 and below 0.5; got {eps:g}")
-    check_rival(rival, Task.REGRESSION if loss.name == "squared" else Task.CLASSIFICATION)
+    check_rival(rival, loss.task)
     family = FAMILIES[rival.name]
     usual = 0.0 if family.parameter is None else family.parameter.usual
     setting = Setting(usual if rival.parameter is None else rival.parameter, eps, seed)

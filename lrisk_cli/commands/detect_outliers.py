@@ -10,6 +10,7 @@ from lrisk_cli.commands import (
     options,
     quantile_options,
 )
+from lrisk_cli.losses.registry import AUTO, parse_loss
 from lrisk_cli.names import Dates, KernelName, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import make_inputs
@@ -29,6 +30,7 @@ def detect_outliers(
     features: fit_options.Features = None,
     exclude: fit_options.Exclude = None,
     id_column: options.IdColumn = None,
+    exposure: options.Exposure = None,
     dtype: fit_options.Dtypes = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = ".",
@@ -39,6 +41,7 @@ def detect_outliers(
     max_categories: fit_options.MaxCategories = MAX_CATEGORIES,
     dates: fit_options.DatesChoice = Dates.NUMBER,
     task: fit_options.TaskChoice = Task.AUTO,
+    loss: fit_options.Loss = AUTO,
     l2: fit_options.L2 = None,
     no_intercept: fit_options.NoIntercept = False,
     standardize: fit_options.StandardizeChoice = Standardize.BOTH,
@@ -85,6 +88,8 @@ def detect_outliers(
 
     of_targets = {
         "--task": task is not Task.AUTO,
+        "--loss": loss != AUTO,
+        "--exposure": exposure is not None,
         "--l2": l2 is not None,
         "--no-intercept": no_intercept,
         "--kernel": kernel is not KernelName.LINEAR,
@@ -106,8 +111,11 @@ def detect_outliers(
         "--clusters": clusters is not None,
     }
     detect_options.refuse_idle(model, target, of_fits, of_targets)
+    asked_loss = parse_loss(loss)
+    task, scale_target = fit_options.apply_loss(asked_loss, task, exposure)
     fit = FitOptions(
         Spectrum("mean"),
+        asked_loss,
         l2=l2,
         solver=SolverOptions(seed=seed),
         features=fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map),
@@ -128,6 +136,8 @@ def detect_outliers(
         standardize=standardize,
         intercept=target is not None and not no_intercept,
         scaling=Scaling.MAD if standardize is not Standardize.NONE else Scaling.DEVIATION,
+        exposure=exposure,
+        scale_target=scale_target,
     )
     ks = () if clusters is None else cluster_options.parse_clusters(clusters)
     checks = gate_options.GateFlags(

@@ -106,22 +106,22 @@ def _flag(subject: "Subject") -> "NDArray[np.bool_]":
     """Which rows are outliers, some at a time: scores of all would take memory. (n,)."""
     import numpy as np
 
-    from lrisk_cli.commands.detect_subjects import loss_kind
+    from lrisk_cli.commands.detect_subjects import loss_of
     from lrisk_cli.robust.scale_mixture import scores
 
     flags = np.empty(len(subject.losses), np.bool_)
-    kind, border = loss_kind(subject.model), subject.border
+    loss, border = loss_of(subject.model), subject.border
     for start in range(0, len(flags), _CHUNK):
         some = slice(start, start + _CHUNK)
-        flags[some] = scores(subject.losses[some], kind, border) > border.threshold
+        flags[some] = scores(subject.losses[some], loss, border) > border.threshold
     return flags
 
 
 def _scores(subject: "Subject", places: Any) -> Any:
-    from lrisk_cli.commands.detect_subjects import loss_kind
+    from lrisk_cli.commands.detect_subjects import loss_of
     from lrisk_cli.robust.scale_mixture import scores
 
-    return scores(subject.losses[places], loss_kind(subject.model), subject.border)
+    return scores(subject.losses[places], loss_of(subject.model), subject.border)
 
 
 def _top_rows(

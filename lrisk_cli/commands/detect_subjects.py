@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lrisk_cli.design.design import Design, DesignOptions, RawDesign
+    from lrisk_cli.losses.base import Loss
     from lrisk_cli.models.cluster_model import ClusterModel
     from lrisk_cli.models.fitting import FitOptions
     from lrisk_cli.models.model import Model
@@ -98,7 +99,8 @@ def fit_rows(
 
     def explain(places: "Places") -> "Reasons":
         usual = usual_row(design.X, design.encoding)
-        return explain_rows(model, usual, design.X[places], design.targets[places])
+        exposure = None if design.exposure is None else design.exposure[places]
+        return explain_rows(model, usual, design.X[places], design.targets[places], exposure)
 
     notes = (*design.notes, *robust.fitted.notes, *robust.notes)
     return Subject(model, losses, robust.border, rows, _looker(design, explain), notes)
@@ -131,7 +133,7 @@ def cluster_rows(
     options = ClusterOptions(parse_risk(DEFAULT_CLUSTER_RISK), seed=seed)
     found = find_clusters(design.X, ks, options, report)
     model, placed = make_model(design, pick(found), found, options)
-    border = find_border(placed.losses, "squared", source.contamination)
+    border = find_border(placed.losses, loss_of(model), source.contamination)
 
     def explain(places: "Places") -> "Reasons":
         return explain_distances(model, design.X[places], placed.clusters[places])
@@ -155,7 +157,7 @@ def stream_rows(
     table = source.open(expected=model.encoding.dtypes)
     rows, usual, losses = _losses_of(model, table, report)
     check_largest(float(losses.max()))
-    border = find_border(losses, loss_kind(model), source.contamination, _n_classes(model))
+    border = find_border(losses, loss_of(model), source.contamination, _n_classes(model))
 
     def look(places: "Places", name_all: bool) -> Looked:
         return _look_again(model, table, source.id_column, usual, places, name_all, report)
@@ -163,11 +165,9 @@ def stream_rows(
     return Subject(model, losses, border, rows, look, ())
 
 
-def loss_kind(model: "Model | ClusterModel") -> Any:
-    """ "squared" for errors and distances, "logistic" for classes."""
-    from lrisk_cli.models.cluster_model import ClusterModel
-
-    return "squared" if isinstance(model, ClusterModel) else model.loss
+def loss_of(model: "Model | ClusterModel") -> "Loss":
+    """The loss of a row; distances to centres are squared losses."""
+    return model.row_loss
 
 
 def _n_classes(model: "Model | ClusterModel") -> int:
@@ -220,7 +220,7 @@ def _load(
 
 def _columns_of(model: "Model | ClusterModel") -> list[str]:
     goal = model.encoding.goal
-    return [*model.encoding.feature_names, *([] if goal is None else [goal.name])]
+    return [*model.encoding.needed_names, *([] if goal is None else [goal.name])]
 
 
 def _losses_of(
@@ -297,4 +297,7 @@ def _explain(
     X = scored.encoded.X[places]
     if isinstance(model, ClusterModel):
         return explain_distances(model, X, scored.clusters[places])
-    return explain_rows(model, usual, X, scored.targets[places])
+    exposure = scored.encoded.exposure
+    return explain_rows(
+        model, usual, X, scored.targets[places], None if exposure is None else exposure[places]
+    )

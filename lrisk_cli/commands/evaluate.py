@@ -64,6 +64,7 @@ def evaluate(
     max_worsening: gate_options.MaxWorsening = None,
     losses: LossesFile = None,
     id_column: options.IdColumn = None,
+    exposure: options.ScoringExposure = None,
     intervals: WithIntervals = False,
     seed: Seed = 0,
     label: cluster_options.Label = None,
@@ -86,8 +87,9 @@ def evaluate(
 ) -> int:
     """Judge a model on a table: risks, errors, gates.
 
-    Losses are in units of the file: half the squared error, or the negative log-probability of
-    the class. Those of clusters are squared distances to the nearest centre.
+    Losses are in units of the file: half the squared error, the negative log-probability of the
+    class, or those of the loss that was fitted. Those of clusters are squared distances to the
+    nearest centre.
     """
     inliers = cluster_options.parse_inliers(inlier_labels, label)
     flags = gate_options.GateFlags(
@@ -95,6 +97,7 @@ def evaluate(
     )
     inputs = make_inputs(data, delimiter, decimal, na_values)
     if _has_clusters(model, label, image_shape, intervals=intervals):
+        options.refuse_exposure(model, exposure)
         page = parse_page(html, image_shape)
         asked = Questions(risk or (), flags, losses, id_column, label, inliers, page)
         return evaluate_clusters(
@@ -109,7 +112,7 @@ def evaluate(
     from lrisk_cli.reports.terminal import print_evaluation
     from lrisk_cli.tables.table import check_apart, check_output, open_table
 
-    scorer = load_scorer(model, missing, unseen)
+    scorer = load_scorer(model, missing, unseen, exposure)
     spectra, checks = _questions(scorer, risk or (), flags)
     for path in (losses, html, junit):
         if path is not None:

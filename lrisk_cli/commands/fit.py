@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from lrisk_cli.commands import fit_options, options, solver_options
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
+from lrisk_cli.losses.registry import AUTO, parse_loss
 from lrisk_cli.names import (
     Dates,
     KernelName,
-    LossName,
     Missing,
     SmoothingName,
     SolverName,
@@ -32,6 +32,7 @@ def fit(
     features: fit_options.Features = None,
     exclude: fit_options.Exclude = None,
     id_column: options.IdColumn = None,
+    exposure: options.Exposure = None,
     dtype: fit_options.Dtypes = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = ".",
@@ -43,7 +44,7 @@ def fit(
     dates: fit_options.DatesChoice = Dates.NUMBER,
     task: fit_options.TaskChoice = Task.AUTO,
     risk: fit_options.Risks = None,
-    loss: fit_options.Loss = LossName.AUTO,
+    loss: fit_options.Loss = AUTO,
     l2: fit_options.Penalties = None,
     no_intercept: fit_options.NoIntercept = False,
     standardize: fit_options.StandardizeChoice = Standardize.BOTH,
@@ -122,8 +123,10 @@ def fit(
     risks, penalties = fit_options.parse_risks(risk or ()), fit_options.parse_penalties(l2 or ())
     by, notes = fit_options.choose_scaling(scaling, standardize, risks)
     mapped = fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map)
+    asked_loss = parse_loss(loss)
+    task, scale_target = fit_options.apply_loss(asked_loss, task, exposure)
     fits = tuple(
-        FitOptions(each, loss, mu, smoothing, nu, how, limits, mapped, not no_reweight)
+        FitOptions(each, asked_loss, mu, smoothing, nu, how, limits, mapped, not no_reweight)
         for each, mu in product(risks, penalties)
     )
     for options_of_fit in fits:
@@ -145,6 +148,8 @@ def fit(
             standardize=standardize,
             scaling=by,
             intercept=not no_intercept,
+            exposure=exposure,
+            scale_target=scale_target,
         ),
         fits=fits,
         scheme=_scheme(cv, select_by, seed, fits, task),

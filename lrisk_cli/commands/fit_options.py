@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lrisk_cli.errors import UsageError
+from lrisk_cli.losses.registry import AUTO, LossChoice, describe_losses
 from lrisk_cli.names import (
     DEFAULT_RISK,
     MOST_DEGREE,
@@ -14,7 +15,6 @@ from lrisk_cli.names import (
     FeatureMapName,
     GammaRule,
     KernelName,
-    LossName,
     Missing,
     Scaling,
     Standardize,
@@ -90,7 +90,14 @@ Risks = Annotated[
         show_default=DEFAULT_RISK,
     ),
 ]
-Loss = Annotated[LossName, typer.Option("--loss", help="Loss of a row; auto follows the task.")]
+Loss = Annotated[
+    str,
+    typer.Option(
+        "--loss",
+        metavar="LOSS",
+        help=f"Loss of a row; auto follows the task. {describe_losses()}.",
+    ),
+]
 L2 = Annotated[
     float | None,
     typer.Option("--l2", help="Penalty mu > 0 on mu/2 ||w||^2.", show_default="1/rows"),
@@ -266,6 +273,16 @@ def choose_scaling(
         f"numbers are standardised by mean and deviation, which outliers move; alone, {falling[0]} "
         "would use median and MAD (--scaling mad)",
     )
+
+
+def apply_loss(asked: LossChoice, task: Task, exposure: str | None) -> tuple[Task, bool]:
+    """The task that the loss implies where none is named, and whether targets may be scaled."""
+    loss = None if asked.name == AUTO else asked.make(2)
+    if exposure is not None and (loss is None or not loss.takes_exposure):
+        raise UsageError(f"--exposure has no meaning for --loss {asked}; pass --loss poisson")
+    if task is Task.AUTO and asked.implied_task is not None:
+        task = asked.implied_task
+    return task, loss is None or loss.scales_targets
 
 
 def parse_names(text: str | None) -> tuple[str, ...]:

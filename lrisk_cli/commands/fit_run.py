@@ -181,7 +181,7 @@ def _open_test(job: Job, encoding: "Encoding") -> "Table":
 
     table = open_table(job.data.beside(str(job.test)), expected=encoding.dtypes)
     job.check_apart(table.paths)
-    for name in (*encoding.feature_names, encoding.target.name):
+    for name in (*encoding.needed_names, encoding.target.name):
         table.column(name)
     return table
 
@@ -249,13 +249,13 @@ def _judge_table(results: list[Result], table: "Table", report: Report) -> None:
     models = [result.fitted.model for result in results]
     tallies = [Tally(model.task) for model in models]
     samples = [RowSample(SAMPLED_ROWS) for _ in models]
-    columns = [*models[0].encoding.feature_names, models[0].target.name]
+    columns = [*models[0].encoding.needed_names, models[0].target.name]
     for scored, _ in score_table(models[0], table, columns, None, RowTally(), report):
         targets: Any = scored.targets
         for model, tally, sample in zip(models, tallies, samples, strict=True):
-            Z = model.margins(scored.encoded.X)
-            predictions = model.predict(Z)
-            tally.add(model.losses(Z, targets), targets, predictions)
+            Z, exposure = model.margins(scored.encoded.X), scored.encoded.exposure
+            predictions = model.predict(Z, exposure)
+            tally.add(model.losses(Z, targets, exposure), targets, predictions)
             sample.add(scored.rows, predictions, targets)
     for result, tally, sample in zip(results, tallies, samples, strict=True):
         result.figures["test"] = tally_figures(tally, parse_risks(()))

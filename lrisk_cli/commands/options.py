@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from lrisk_cli.errors import UsageError
 from lrisk_cli.names import Missing, Unseen
 
 ModelPath = Annotated[
@@ -132,3 +133,28 @@ NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progres
 def command_line() -> str:
     """The command that is running, as one would type it in a shell."""
     return shlex.join(["lrisk", *sys.argv[1:]])
+
+
+Exposure = Annotated[
+    str | None,
+    typer.Option(
+        "--exposure",
+        metavar="COLUMN",
+        help="Column of exposures (time, area, insured years), for --loss poisson: predictions are "
+        "in proportion to it.",
+    ),
+]
+ScoringExposure = Annotated[
+    str | None,
+    typer.Option(
+        "--exposure",
+        metavar="COLUMN",
+        help="Column of exposures, where it is not named as in the fit.",
+    ),
+]
+
+
+def refuse_exposure(path: str, exposure: str | None) -> None:
+    """Refuse it for clusters, which have none."""
+    if exposure is not None:
+        raise UsageError(f"--exposure: {path} holds clusters, which have none; leave it out")

@@ -32,6 +32,7 @@ def predict(
     data: options.DataPaths,
     output: Output = None,
     id_column: options.IdColumn = None,
+    exposure: options.ScoringExposure = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = ".",
     na_values: options.NaValues = None,
@@ -62,8 +63,12 @@ def predict(
     if json and output is None:
         raise UsageError("--json needs -o FILE: without it the predictions are printed")
     inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
-    load = load_cluster_scorer if model_kind(model) == "clusters" else load_scorer
-    scorer = load(model, missing, unseen)
+    scorer: Model | ClusterModel
+    if model_kind(model) == "clusters":
+        options.refuse_exposure(model, exposure)
+        scorer = load_cluster_scorer(model, missing, unseen)
+    else:
+        scorer = load_scorer(model, missing, unseen, exposure)
     if output is not None:
         check_output(output, force=force, table=True)
     with ProgressDisplay("predict", quiet=quiet, bar=not no_progress) as report:
@@ -88,7 +93,7 @@ def _score(
     from lrisk_cli.commands.scoring import RowKeeper, RowTally, score_table
     from lrisk_cli.models.cluster_model import ClusterModel
 
-    rows, features = RowTally(), model.encoding.feature_names
+    rows, features = RowTally(), model.encoding.needed_names
     if isinstance(model, ClusterModel):
         placed = ScoredRows()
         for found, ids in score_table(model, table, features, id_column, rows, report):

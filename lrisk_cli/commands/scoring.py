@@ -95,12 +95,24 @@ def labelled(model: "Model", values: Any) -> Any:
     return pa.DictionaryArray.from_arrays(values, list(model.target.classes))
 
 
-def load_scorer(path: str, missing: Missing | None, unseen: Unseen | None) -> "Model":
-    """The model, with the policies of the command line in place of those of the fit."""
+def load_scorer(
+    path: str, missing: Missing | None, unseen: Unseen | None, exposure: str | None = None
+) -> "Model":
+    """The model, with the policies of the command line in place of those of the fit.
+
+    exposure: the column that takes the place of the one that the fit recorded.
+    """
     from lrisk_cli.models.model import load_model
 
     model = load_model(path)
-    return replace(model, encoding=with_policies(path, model.encoding, missing, unseen))
+    encoding = with_policies(path, model.encoding, missing, unseen)
+    if exposure is not None:
+        if encoding.exposure is None:
+            raise UsageError(f"--exposure: {path} was fitted without one; leave it out")
+        if exposure in (*encoding.feature_names, encoding.target.name):
+            raise UsageError(f"--exposure: '{exposure}' is read for the model already")
+        encoding = replace(encoding, exposure=exposure)
+    return replace(model, encoding=encoding)
 
 
 def with_policies(
@@ -201,7 +213,7 @@ def score_all(
 
     kept = RowKeeper() if keep else None
     result = ScoredTable(Tally(model.task), RowTally(), kept, RowSample(SAMPLED_ROWS))
-    columns = [*model.encoding.feature_names, model.target.name]
+    columns = [*model.encoding.needed_names, model.target.name]
     for scored, ids in score_table(model, table, columns, id_column, result.rows, report):
         assert scored.losses is not None and scored.targets is not None  # noqa: S101, PT018
         result.tally.add(scored.losses, scored.targets, scored.predictions)
@@ -293,7 +305,7 @@ def _columns_of(models: "Mapping[str, Model]", by: str | None) -> list[str]:
     needed = [
         name
         for model in models.values()
-        for name in (*model.encoding.feature_names, model.target.name)
+        for name in (*model.encoding.needed_names, model.target.name)
     ]
     return list(dict.fromkeys(needed if by is None else [*needed, by]))
 

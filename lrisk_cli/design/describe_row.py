@@ -148,6 +148,11 @@ def spell_odds(value: float) -> str:
     return f"multiplies the odds by {spell(exp(min(value, 700.0)), 2)}"
 
 
+def spell_factor(value: float) -> str:
+    """What a feature does to a mean, of which the logarithm grows by `value`."""
+    return f"multiplies the mean by {spell(exp(min(value, 700.0)), 3)}"
+
+
 def percent(share: float) -> str:
     """Three digits; never 100 % of what is not all."""
     if 0.9995 <= share < 1.0:

@@ -74,10 +74,15 @@ def plan_design(
         raise TypeError("a plan is for a fit, which has a target")
     survey = _Survey(columns, target, options.missing)
     names = [target.name, *(column.name for column in columns)]
+    exposure = options.exposure
+    names += [] if exposure is None else [exposure]
     named = [] if options.id_column is None else [options.id_column]
     strict, n_id_bytes = options.missing is Missing.ERROR, 0
     for batch in table.batches(names, strays_are_missing=not strict, as_is=named):
         survey.add(batch)
+        if exposure is not None:
+            cells = np.asarray(batch.columns[exposure], dtype=np.float64)
+            check_exposure(cells, exposure, batch.source, batch.source_row)
         n_id_bytes += sum(as_read_bytes(batch.columns[name]) for name in named)
         report(Progress("read", batch.first_row + batch.n_rows, table.n_rows))
     survey.refuse_empty(table.label)

@@ -21,6 +21,7 @@ from lrisk_cli.clusters.lloyd import Descent
 from lrisk_cli.design.design import Design
 from lrisk_cli.design.encoding import EncodedBatch, Encoding, Feature
 from lrisk_cli.errors import LriskError, ModelError
+from lrisk_cli.losses.squared import SquaredLoss
 from lrisk_cli.models.model import check_features
 from lrisk_cli.models.model_file import (
     FORMAT,
@@ -77,6 +78,11 @@ class ClusterModel:
     def spectrum(self) -> Spectrum:
         """The risk that was minimised."""
         return parse_risk(self.risk)
+
+    @property
+    def row_loss(self) -> SquaredLoss:
+        """What a distance is judged as: half the squared size of an error."""
+        return SquaredLoss()
 
     @property
     def encoded_centres(self) -> Array:

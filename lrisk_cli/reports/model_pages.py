@@ -88,7 +88,7 @@ def evaluation_page(
         Section("At a glance", [_evaluation_tiles(figures, model)]),
         *(gates if verdicts else []),
         Section("Losses", [*seen, _figures_table({"value": figures}, model, intervals)]),
-        Section("What was done", [Facts([*facts, ("loss", _loss_words(model))])]),
+        Section("What was done", [Facts([*facts, ("loss", model.row_loss.words)])]),
     ]
     n_failed = sum(verdict.failed for verdict in verdicts)
     lead = f"{counts.used:,} rows judged: {_errors(figures, model)}."
@@ -188,16 +188,10 @@ def _fit_facts(model: Model, counts: RowCounts) -> list[tuple[str, str]]:
     return [
         ("model", describe_model(model)),
         ("rows", describe_rows(counts)),
-        ("loss", _loss_words(model)),
+        ("loss", model.row_loss.words),
         ("penalty", f"mu/2 ||w||² with mu = {model.l2:.6g}"),
         ("data fingerprint", model.fit.fingerprint),
     ]
-
-
-def _loss_words(model: Model) -> str:
-    if model.loss == "squared":
-        return "half the squared error, in units of the file"
-    return "minus the logarithm of the probability given to the true class"
 
 
 def _notes(notes: Sequence[str]) -> list[Block]:

@@ -12,7 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
-from lrisk_cli.losses.losses import Loss
+from lrisk_cli.losses.base import Loss
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.robust.flexible_columns import (
     ROWS_PER_COLUMN,
@@ -69,12 +69,13 @@ def find_majority(
     moment, by perf_counter, from which on the turns of classes are not continued.
     """
     columns = X[:, : X.shape[1] - constant]
-    most = SAMPLE_ROWS if loss.name == "squared" else CLASS_ROWS
+    numbers = loss.numbers(y)
+    most = CLASS_ROWS if numbers is None else SAMPLE_ROWS
     places = _sample(len(X), X.shape[1], most, seed)
-    flexible = learn_columns(columns[places], squares=loss.name == "squared")
+    flexible = learn_columns(columns[places], squares=numbers is not None)
     remote = flexible.remote(columns)
-    if loss.name == "squared":
-        w = _judge_numbers(columns, y.astype(np.float64), flexible, places)
+    if numbers is not None:
+        w = _judge_numbers(columns, numbers, flexible, places)
     else:
         w = _judge_classes(columns, y, loss, flexible, places, remote, seed, until)
     if remote.any():
@@ -215,9 +216,9 @@ def _corroborated(X: Array, y: Targets, loss: Loss, remote: Flags, w: Array) -> 
     problem = _mean_problem(X, y, loss, 1.0 / len(X))
     W = _weighted_fit(problem, np.where(remote, 0.0, w), np.zeros(problem.shape))
     losses = loss.values(problem.margins(W), problem.y)
-    if loss.name != "squared":
+    sizes = loss.sizes(losses)
+    if sizes is None:
         return np.asarray(losses < np.log(2.0))
-    sizes = np.sqrt(2.0 * losses)
     return np.asarray(sizes <= fit_scales(sizes[~remote]).threshold(len(X)))
 
 

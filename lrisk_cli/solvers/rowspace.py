@@ -22,8 +22,8 @@ class RowCurvature:
     def __init__(
         self, problem: Problem, Z: Array, lam: Array, tied: Tied | None = None, nu: float = 1.0
     ) -> None:
-        bends = np.maximum(lam, 0.0) * problem.loss.curvature(Z)
-        slopes = problem.loss.slopes(Z, problem.y)[:, 0] / np.sqrt(nu)
+        bends = np.maximum(lam, 0.0) * problem.loss.curvature(Z, problem.y)
+        slopes = problem.loss.derivatives(Z, problem.y)[:, 0] / np.sqrt(nu)
         total = bends.copy()
         if tied is not None:
             total[tied.rows] += slopes[tied.rows] ** 2

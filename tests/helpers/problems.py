@@ -5,7 +5,7 @@ from types import ModuleType
 
 import numpy as np
 
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.solvers.problem import Problem, make_problem

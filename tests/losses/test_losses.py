@@ -7,7 +7,8 @@ import pytest
 from scipy.special import expit, log_softmax, softmax
 
 from helpers.problems import kernel_builds
-from lrisk_cli.losses.losses import Loss, make_loss
+from lrisk_cli.losses.base import Loss
+from lrisk_cli.losses.registry import make_loss
 
 LOSSES = [make_loss("squared"), make_loss("logistic", 2), make_loss("logistic", 4)]
 NAMES = ["squared", "binary", "multinomial"]
@@ -24,7 +25,7 @@ def _rows(loss: Loss, n: int = 40, scale: float = 2.0) -> tuple[np.ndarray, np.n
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
 def test_slopes_are_the_derivatives_of_the_values(loss: Loss) -> None:
     Z, y = _rows(loss)
-    slopes, h = loss.slopes(Z, y), 1e-6
+    slopes, h = loss.derivatives(Z, y), 1e-6
     for c in range(loss.n_outputs):
         step = np.zeros_like(Z)
         step[:, c] = h
@@ -36,30 +37,30 @@ def test_slopes_are_the_derivatives_of_the_values(loss: Loss) -> None:
 def test_the_curvature_is_the_derivative_of_the_slope(loss: Loss) -> None:
     Z, y = _rows(loss)
     h = 1e-6
-    numeric = (loss.slopes(Z + h, y) - loss.slopes(Z - h, y)) / (2 * h)
-    np.testing.assert_allclose(loss.curvature(Z), numeric[:, 0], atol=1e-8)
+    numeric = (loss.derivatives(Z + h, y) - loss.derivatives(Z - h, y)) / (2 * h)
+    np.testing.assert_allclose(loss.curvature(Z, y), numeric[:, 0], atol=1e-8)
 
 
 def test_the_curvature_of_several_margins_is_the_trace_of_their_matrix() -> None:
     loss = LOSSES[2]
-    Z, _ = _rows(loss)
+    Z, y = _rows(loss)
     traces = [np.trace(np.diag(p) - np.outer(p, p)) for p in softmax(Z, axis=1)]
-    np.testing.assert_allclose(loss.curvature(Z), traces, rtol=1e-12)
+    np.testing.assert_allclose(loss.curvature(Z, y), traces, rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
-def test_values_and_slopes_are_the_values_and_the_slopes(loss: Loss) -> None:
+def test_values_and_derivatives_are_the_values_and_the_slopes(loss: Loss) -> None:
     Z, y = _rows(loss)
-    values, slopes = loss.values_and_slopes(Z, y)
+    values, slopes = loss.values_and_derivatives(Z, y)
     assert (values == loss.values(Z, y)).all()
-    assert (slopes == loss.slopes(Z, y)).all()
+    assert (slopes == loss.derivatives(Z, y)).all()
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
 def test_smoothness_bounds_the_curvature(loss: Loss) -> None:
-    Z, _ = _rows(loss, n=200)
+    Z, y = _rows(loss, n=200)
     if loss.n_outputs == 1:
-        largest = loss.curvature(Z).max()
+        largest = loss.curvature(Z, y).max()
     else:
         P = loss.probabilities(Z)
         matrices = np.array([np.diag(p) - np.outer(p, p) for p in P])
@@ -83,7 +84,7 @@ def test_extreme_margins_do_not_overflow(z: float) -> None:
     for label in (0, 1):
         value = binary.values(np.array([[z]]), np.array([float(label)]))[0]
         assert value == pytest.approx(np.logaddexp(0, z) - label * z, rel=1e-12)
-        assert abs(binary.slopes(np.array([[z]]), np.array([float(label)]))[0, 0]) <= 1.0
+        assert abs(binary.derivatives(np.array([[z]]), np.array([float(label)]))[0, 0]) <= 1.0
     Z = np.array([[z, 0.0, -z, 1.0]])
     assert np.isfinite(many.values(Z, np.array([0], dtype=np.int32))).all()
     assert many.probabilities(Z).sum() == pytest.approx(1.0)

@@ -28,7 +28,7 @@ def state(seed: int = 5) -> np.ndarray:
 
 
 def slope(problem: Problem, i: int, W: np.ndarray) -> np.ndarray:
-    return problem.loss.slopes(problem.X[i : i + 1] @ W, problem.y[i : i + 1])[0]
+    return problem.loss.derivatives(problem.X[i : i + 1] @ W, problem.y[i : i + 1])[0]
 
 
 def plain_lsvrg(problem: Problem, W: np.ndarray, lam: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def plain_batch(problem: Problem, sigma: np.ndarray, W: np.ndarray, rows: np.nda
     """A subgradient of the risk of a batch, by NumPy."""
     Z = problem.X[rows] @ W
     order = np.argsort(problem.loss.values(Z, problem.y[rows]), kind="stable")
-    slopes = problem.loss.slopes(Z, problem.y[rows])
+    slopes = problem.loss.derivatives(Z, problem.y[rows])
     return problem.X[rows[order]].T @ (sigma[:, None] * slopes[order])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lrisk_cli.native.threads as threads
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.native.threads import over_shares, team
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.solvers.problem import Problem, make_problem

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.problems import small_problem
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import SmoothingName
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import parse_risk
