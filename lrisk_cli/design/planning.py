@@ -8,6 +8,7 @@ import numpy as np
 from lrisk_cli.design.dates import Calendar
 from lrisk_cli.design.design import DesignOptions, choose_columns
 from lrisk_cli.design.encoding import find_holes, refuse_holes
+from lrisk_cli.design.exposure import check_exposure
 from lrisk_cli.design.learning import always_missing
 from lrisk_cli.design.raw_rows import RowCounts, as_read_bytes
 from lrisk_cli.names import Missing, Task

@@ -159,6 +159,10 @@ class Loss(ABC):
         """Losses as sizes of errors that are about normal; None for classes. (n,), a new array."""
         return None
 
+    def describe_score(self, scale: str, target: str) -> str:
+        """What the score of a row is that sizes give, for people. scale: of an inlier's size."""
+        return f"error of the prediction, in deviations of {scale} {target}"
+
     def lsvrg_steps(
         self, at: Checkpoint, scalars: Array, step: float, rows: NDArray[np.int32]
     ) -> Array:

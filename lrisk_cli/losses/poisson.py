@@ -123,8 +123,11 @@ class PoissonLoss(Loss):
         return roots
 
     def sizes(self, losses: Array) -> Array:
-        """The deviance residual."""
+        """The size of the deviance residual."""
         return half_squares_to_sizes(losses)
+
+    def describe_score(self, scale: str, target: str) -> str:
+        return f"deviance residual of {target}, in deviations of {scale}"
 
 
 def _excess(t: Wide) -> Wide:
