@@ -106,7 +106,8 @@ def _compare_step(found: Findings, step: Step, base: Path, other: Path) -> None:
     prefix = base.name
     found.compare(f"{prefix}.exit", *(text.strip() for text in texts("exit")))
     stdout, stderr = texts("stdout"), texts("stderr")
-    if stdout[0].startswith("{") and stdout[1].startswith("{"):
+    found.compare(f"{prefix}.stdout", *("text" if text else "empty" for text in stdout))
+    if any(text.startswith("{") for text in stdout):
         _compare_json(found, f"{prefix}.stdout", *stdout)
     elif step.prints_table:
         _compare_tables(found, f"{prefix}.stdout", *stdout)
@@ -135,7 +136,7 @@ def _compare_files(found: Findings, name: str, base: Path, other: Path) -> None:
         ".tsv": _compare_tables,
         ".xml": _compare_xml,
         ".md": _compare_words,
-    }.get(Path(name).suffix, _compare_words)
+    }.get(Path(name).suffix, _compare_bytes)
     first, second = base.read_bytes(), other.read_bytes()
     if Path(name).suffix in UNREAD or first == second:
         return
@@ -143,6 +144,11 @@ def _compare_files(found: Findings, name: str, base: Path, other: Path) -> None:
         _compare_parquet(found, name, base, other)
     else:
         compare(found, name, first.decode("utf-8", "replace"), second.decode("utf-8", "replace"))
+
+
+def _compare_bytes(found: Findings, key: str, base: str, other: str) -> None:
+    """Files of no known kind, which are here because they differ."""
+    found.add(key, *_first_change(base, other))
 
 
 def _compare_words(found: Findings, key: str, base: str, other: str) -> None:
@@ -168,8 +174,8 @@ def _compare_json(found: Findings, key: str, base: str, other: str) -> None:
         first, second = (
             json.loads(text, parse_float=Number, parse_int=Number) for text in (base, other)
         )
-    except ValueError as error:
-        found.add(key, "JSON", f"not JSON ({error})")
+    except ValueError:
+        found.add(key, *_first_change(base, other))
         return
     _compare_parts(found, f"{key}:", (), first, second)
 
