@@ -6,13 +6,15 @@ WORKERS ?= 2
 BIN = .venv/bin
 BUILT = .venv/built
 KERNELS = $(wildcard lrisk_cli/*.pyx lrisk_cli/native/*.pxi)
+BASE ?= 64e8142
 WINE = sample_data/wine_quality_red.csv
 
-.PHONY: help build demo test check format bench paper torture fuzz images clean
+.PHONY: help build demo test same check format bench paper torture fuzz images clean
 
 help:
 	@echo 'make demo    build, fit the shipped wine sample for its tail and for its mean, compare'
 	@echo 'make test    build, run every test, print how much of the code they reach'
+	@echo 'make same    compare the results of about 190 commands with those of commit BASE=$(BASE)'
 	@echo 'make check   formatting, lint, types, Cython lint'
 	@echo 'make build   make .venv, compile the kernels, install lrisk and its tools there'
 	@echo 'make format  rewrite the Python files in the house format'
@@ -53,6 +55,10 @@ test: $(BUILT)
 	@rm -rf build/coverage && mkdir -p build/coverage
 	$(BIN)/coverage run -m pytest -n $(WORKERS)
 	@$(BIN)/python tests/coverage_figures.py
+
+# The base is built and recorded once, in build/same. K=fit-kernel picks cases.
+same: $(BUILT)
+	$(BIN)/python tests/same/same.py --base $(BASE) $(if $(K),-k '$(K)')
 
 check: $(BUILT)
 	$(BIN)/ruff format --check .
