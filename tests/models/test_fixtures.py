@@ -8,17 +8,15 @@ run here, of which one wrote the fixtures. `make same` compares bytes on one mac
 import csv
 import json
 import math
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-FIXTURES = HERE / "fixtures" / "models"
+from helpers.fork_server import fork_server
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "models"
 MODELS = sorted(path.parent.name for path in FIXTURES.glob("*/model.json"))
 RELATIVE = 1e-12
 Run = Callable[..., str]
@@ -27,28 +25,14 @@ Run = Callable[..., str]
 @pytest.fixture(scope="module", params=["", "1"], ids=["suitable", "portable"])
 def run(request) -> Iterator[Run]:
     """Runs commands in forks, by the kernels that suit the processor or by the portable ones."""
-    kept = {name: text for name, text in os.environ.items() if not name.startswith("LRISK_")}
-    paths = os.pathsep.join([str(HERE.parent), str(HERE)])
-    environment = {**kept, "PYTHONPATH": paths, "LRISK_PORTABLE": request.param}
-    server = subprocess.Popen(
-        [sys.executable, HERE / "forks.py"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
+    with fork_server(LRISK_PORTABLE=request.param) as ask:
 
-    def ask(folder: Path, *arguments: str) -> str:
-        asked = {"folder": str(folder), "arguments": arguments, "environment": {}}
-        server.stdin.write(json.dumps(asked) + "\n")
-        server.stdin.flush()
-        code, printed, messages = json.loads(server.stdout.readline())
-        assert code == 0, messages
-        return printed
+        def printed_by(folder: Path, *arguments: str) -> str:
+            code, printed, messages = ask(folder, list(arguments))
+            assert code == 0, messages
+            return printed
 
-    with server:
-        yield ask
-        server.stdin.close()
+        yield printed_by
 
 
 @pytest.fixture(params=MODELS)
