@@ -1,0 +1,143 @@
+"""Is this build of lrisk as fast as another one, command by command?
+
+Bound: at most 1.03x the CPU time of the other build.
+
+Data: sample_data, and generated.
+
+Whole processes of both builds take turns, and who begins changes from round to round; each has one
+thread. The ratio is that of the least CPU times, which other programs on the machine can only
+raise; the median of the ratios within a round is given beside it. Build both in the same way: an
+editable install starts more slowly. With --base, both commits are built from git, this one too.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.common.record import ROOT, make_parser, start
+from benchmarks.common.tables import write_regression
+from benchmarks.common.timing import run_process
+
+WINE = str(ROOT / "sample_data" / "wine_quality_red.csv")
+# Case -> arguments; the tables and the model are in the current folder.
+CASES: Mapping[str, tuple[str, ...]] = {
+    "help": ("--help",),
+    "help of fit": ("fit", "--help"),
+    "fit, wine": ("fit", WINE, "--target", "quality"),
+    "fit, wine, mean": ("fit", WINE, "--target", "quality", "--risk", "mean"),
+    "fit, 20000x50 CSV, mean": ("fit", "middle.csv", "--target", "y", "--risk", "mean"),
+    "fit, 20000x50 CSV, superquantile": (
+        "fit", "middle.csv", "--target", "y", "--risk", "superquantile:0.9",
+    ),
+    "fit, wine, rbf": ("fit", WINE, "--target", "quality", "--kernel", "rbf", "--rank", "100"),
+    "fit, wine, subquantile": ("fit", WINE, "--target", "quality", "--risk", "subquantile:0.9"),
+    "fit, 1000000x20 Parquet, mean": ("fit", "large.parquet", "--target", "y", "--risk", "mean"),
+    "reading, 200000x20 CSV": (
+        "fit", "long.csv", "--target", "y", "--risk", "mean", "--max-passes", "1",
+    ),
+    "evaluate, 1000000x20 Parquet": ("evaluate", "model.json", "large.parquet"),
+    "predict, 200000x20 CSV": ("predict", "model.json", "long.csv", "-o", "p.csv", "--force"),
+    "detect-outliers, 20000x50 CSV": ("detect-outliers", "middle.csv", "--target", "y"),
+    "cluster, wine": ("cluster", WINE, "-k", "3"),
+}  # fmt: skip
+LARGE = ("large.parquet", "long.csv")
+TABLES = {"middle.csv": (20_000, 50), "long.csv": (200_000, 20), "large.parquet": (1_000_000, 20)}
+MODEL = ("fit", "long.csv", "--target", "y", "--risk", "mean", "-o", "model.json", "--force")
+N_REPEATS, N_QUICK = 15, 7
+
+
+def choose(pattern: str, *, quick: bool) -> dict[str, tuple[str, ...]]:
+    """Cases with the pattern in their name or command; quick ones read no large table."""
+    return {
+        name: arguments
+        for name, arguments in CASES.items()
+        if (pattern in name or pattern in " ".join(arguments))
+        and not (quick and any(table in arguments for table in LARGE))
+    }
+
+
+def prepare(folder: Path, cases: Mapping[str, Sequence[str]], program: str) -> None:
+    """Write the tables that the cases read, and the model that some of them use."""
+    used = {argument for arguments in cases.values() for argument in arguments}
+    if "model.json" in used:
+        used.add("long.csv")
+    for name in used & set(TABLES):
+        write_regression(folder / name, *TABLES[name])
+    if "model.json" in used:
+        run_process([program, *MODEL, "--quiet"], folder)
+
+
+def measure(base: str, program: str, arguments: Sequence[str], repeats: int, folder: Path) -> dict:
+    """CPU seconds of both builds and their ratio, after one run of each that is not counted."""
+    quiet = () if "--help" in arguments else ("--quiet",)
+    seconds: dict[str, list[float]] = {"base": [], "this": []}
+    builds = [("base", base), ("this", program)]
+    for at in range(repeats + 1):
+        for name, path in builds[:: -1 if at % 2 else 1]:
+            used = run_process([path, *arguments, *quiet], folder).cpu_seconds
+            if at:
+                seconds[name].append(used)
+    ratios = np.array(seconds["this"]) / np.array(seconds["base"])
+    least = {name: min(each) for name, each in seconds.items()}
+    return {
+        "base cpu ms": 1e3 * least["base"],
+        "cpu ms": 1e3 * least["this"],
+        "ratio": least["this"] / least["base"],
+        "median ratio": float(np.median(ratios)),
+    }
+
+
+def find_builds(options: argparse.Namespace) -> tuple[str, str]:
+    """The two programs: paths as given, or commits built from git."""
+    if options.base_program is not None:
+        program = options.program or ROOT / ".venv" / "bin" / "lrisk"
+        return str(options.base_program.absolute()), str(program.absolute())
+    # The builds are those of `make same`.
+    sys.path.insert(0, str(ROOT / "tests" / "same"))
+    from building import build_commit
+
+    program = options.program or build_commit("HEAD")
+    return str(build_commit(options.base)), str(program.absolute())
+
+
+def main() -> None:
+    parser = make_parser(__doc__, "no large tables, fewer repeats")
+    builds = parser.add_mutually_exclusive_group(required=True)
+    builds.add_argument("--base-program", type=Path, help="the lrisk to compare with")
+    builds.add_argument("--base", metavar="COMMIT", help="a commit to compare HEAD with")
+    parser.add_argument(
+        "--program", type=Path, help="the lrisk to judge [HEAD, or .venv/bin/lrisk]"
+    )
+    parser.add_argument("-k", metavar="TEXT", default="", help="only cases with this text")
+    parser.add_argument("--repeats", type=int, help=f"rounds [{N_REPEATS}, quick {N_QUICK}]")
+    parser.add_argument("--most", type=float, default=1.03, help="largest ratio [%(default)s]")
+    options = parser.parse_args()
+    # A comparison of two builds belongs to no single commit: it is printed only.
+    benchmark = start("speed/against", options, whole=False)
+    base, program = find_builds(options)
+    os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
+    cases = choose(options.k, quick=options.quick)
+    if not cases:
+        raise SystemExit(f"no case contains {options.k!r}")
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder, cases, base)
+        for case, arguments in cases.items():
+            repeats = options.repeats or (N_QUICK if options.quick else N_REPEATS)
+            found = measure(base, program, arguments, repeats, folder)
+            within = found["ratio"] <= options.most
+            rows.append({"case": case, **found, "at most": options.most, "within": within})
+            print(f"{case}: {found['ratio']:.3f}", file=sys.stderr)
+    benchmark.finish(rows)
+    if not all(row["within"] for row in rows):
+        raise SystemExit("slower than the other build")
+
+
+if __name__ == "__main__":
+    main()
