@@ -20,7 +20,7 @@ def programs(tmp_path):
 
 
 def run(monkeypatch, base: str, program: str) -> None:
-    flags = ["--base-program", base, "--program", program, "-k", "help of fit", "--repeats", "3"]
+    flags = ["--base-program", base, "--program", program, "-k", "help of fit", "--rounds", "3"]
     monkeypatch.setattr(sys, "argv", ["against", *flags, "--most", "1.5"])
     against.main()
 
@@ -29,6 +29,22 @@ def test_a_slower_build_is_found(monkeypatch, capsys, programs):
     with pytest.raises(SystemExit, match="slower than the other build"):
         run(monkeypatch, programs["quick"], programs["slow"])
     assert "0 of 1 bounds hold" in capsys.readouterr().out
+
+
+def test_a_case_that_looks_slower_gets_more_rounds_before_it_fails(tmp_path, monkeypatch):
+    seconds = {"base": [1.0] * 9, "this": [1.2, 1.2, 1.2, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]}
+    duel = against.Duel((), "base", "this", tmp_path)
+    monkeypatch.setattr(duel.__class__, "warm_up", lambda self: None)
+
+    def run(self, rounds: int) -> None:
+        for name, values in seconds.items():
+            done = len(self.seconds[name])
+            self.seconds[name] += values[done : done + rounds]
+
+    monkeypatch.setattr(duel.__class__, "run", run)
+    found = against.measure(duel, 3, 1.03)
+    assert found["within"]
+    assert found["rounds"] == 6
 
 
 def test_a_faster_build_passes(monkeypatch, capsys, programs):

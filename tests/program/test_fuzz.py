@@ -129,7 +129,7 @@ def server() -> Iterator[Callable[..., tuple[int, str, str]]]:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("LRISK_")}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     program = subprocess.Popen(
-        [sys.executable, ROOT / "tests/forks.py"],
+        [sys.executable, ROOT / "tests/helpers/forks.py"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
     )  # fmt: skip
 
