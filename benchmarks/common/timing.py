@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
 LRISK = [sys.executable, "-m", "lrisk_cli"]
+ONE_THREAD = MappingProxyType({f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")})
 
 
 def compare(
@@ -39,14 +41,18 @@ class Usage:
     printed: str
 
 
-def run_process(command: Sequence[str], folder: Path | None = None) -> Usage:
-    """Run a command to its end; end with a sentence if it fails."""
+def run_process(
+    command: Sequence[str],
+    folder: Path | None = None,
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> Usage:
+    """Run a command to its end; end with a sentence if it fails. settings: of its environment."""
     # As an installed program: its modules are compiled once.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as messages:
         process = subprocess.Popen(
-            command, stdout=output, stderr=messages, cwd=folder, env=environment
+            command, stdout=output, stderr=messages, cwd=folder, env={**environment, **settings}
         )
         # Waiting for this one child gives its own usage, not that of all children so far.
         _, status, usage = os.wait4(process.pid, 0)

@@ -12,7 +12,6 @@ install starts more slowly. With --base both commits are built from git, HEAD an
 """
 
 import argparse
-import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ import numpy as np
 
 from benchmarks.common.record import ROOT, make_parser, start
 from benchmarks.common.tables import write_regression
-from benchmarks.common.timing import run_process
+from benchmarks.common.timing import ONE_THREAD, Usage, run_process
 
 WINE = str(ROOT / "sample_data" / "wine_quality_red.csv")
 # Case -> arguments; the tables and the model are in the current folder.
@@ -89,13 +88,12 @@ class Duel:
         builds = [("base", self.base), ("this", self.program)]
         for at in range(rounds):
             for name, path in builds[:: -1 if at % 2 else 1]:
-                used = run_process([path, *self.arguments], self.folder).cpu_seconds
-                self.seconds[name].append(used)
+                self.seconds[name].append(self._run(path).cpu_seconds)
 
     def warm_up(self) -> None:
         """Run each build once, uncounted: its modules are compiled, the files are in memory."""
         for path in (self.base, self.program):
-            run_process([path, *self.arguments], self.folder)
+            self._run(path)
 
     @property
     def ratio(self) -> float:
@@ -106,6 +104,9 @@ class Duel:
     def median_ratio(self) -> float:
         """Median of the ratios within a round."""
         return float(np.median(np.divide(self.seconds["this"], self.seconds["base"])))
+
+    def _run(self, path: str) -> Usage:
+        return run_process([path, *self.arguments], self.folder, ONE_THREAD)
 
 
 def measure(duel: Duel, rounds: int, most: float) -> dict[str, object]:
@@ -155,7 +156,6 @@ def main() -> None:
     # A comparison of two builds belongs to no single commit: it is printed only.
     benchmark = start("speed/against", options, whole=False)
     base, program = find_builds(options)
-    os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
     cases = choose(options.k, quick=options.quick)
     if not cases:
         raise SystemExit(f"no case contains {options.k!r}")

@@ -24,6 +24,7 @@ from typing import Any
 
 from benchmarks.common.data import REAL_DATA, is_missing
 from benchmarks.common.record import make_parser, start
+from benchmarks.common.timing import ONE_THREAD
 
 PATIENCE = 900.0
 IMPUTE = ("--missing", "impute")
@@ -100,14 +101,13 @@ class Run:
 
 def run(arguments: list[str], folder: Path) -> Run:
     """Run `lrisk ARGUMENTS --json --quiet` on one thread."""
-    one = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
     start = time.perf_counter()
     with (folder / "document").open("w+b") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "lrisk_cli", *arguments, "--json", "--quiet"],
             stdout=output,
             cwd=folder,
-            env={**os.environ, **one},
+            env={**os.environ, **ONE_THREAD},
         )
         watch = threading.Timer(PATIENCE, process.send_signal, [signal.SIGTERM])
         watch.start()

@@ -54,6 +54,8 @@ def test_a_script_asks_a_question_and_states_bound_and_data(script):
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_a_script_imports_and_starts(script, monkeypatch, capsys):
+    # Some set it when they are imported; undone at the end of the test.
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     name = script.module
     if (ROOT / "benchmarks" / script.name / "__main__.py").is_file():
         name += ".__main__"
