@@ -113,8 +113,9 @@ def score_clusters(
         kept.add(scored, ids)
         if asked.page is not None:
             views.add(
-                scored.rows, scored.encoded.X, scored.clusters, scored.losses, scored.outliers
-            )
+                scored.rows, scored.encoded.rows.dense_rows(slice(None)),
+                scored.clusters, scored.losses, scored.outliers,
+            )  # fmt: skip
         if asked.label is not None:
             cells: Any = scored.batch.columns[asked.label]
             tally.add(cells[scored.kept], scored.clusters)

@@ -215,8 +215,10 @@ def _figure(model: Model, test: Design, metric: str) -> float:
 def _oddities(train: Design, test: Design) -> Iterator[str]:
     """What a fold lacks that the table has, as sentences without their beginning."""
     encoding = train.encoding
-    varies = np.any(test.X - train.X[0], axis=0)
-    for at in np.flatnonzero((np.ptp(train.X, axis=0) == 0.0) & varies):
+    learned, judged = train.rows.column_stats(), test.rows.column_stats()
+    constant = learned.smallest == learned.largest
+    varies = (judged.smallest != learned.smallest) | (judged.largest != learned.smallest)
+    for at in np.flatnonzero(constant & varies):
         yield f"column '{encoding.column_names[at]}' is constant in the rows to learn from"
     classes = encoding.target.classes
     if classes:
@@ -225,8 +227,8 @@ def _oddities(train: Design, test: Design) -> Iterator[str]:
     stop = 0
     for feature in encoding.features:
         stop += feature.n_columns
-        block = test.X[:, stop - feature.n_columns : stop - feature.indicator]
-        if feature.kind == "category" and not block.any(axis=1).all():
+        columns = slice(stop - feature.n_columns, stop - feature.indicator)
+        if feature.kind == "category" and not test.rows.all_marked(columns):
             yield f"rows are judged whose category of '{feature.name}' was not learned"
 
 

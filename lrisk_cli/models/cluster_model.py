@@ -92,7 +92,7 @@ class ClusterModel:
     def score(self, batch: Batch) -> Scored:
         """The nearest centre of each row by itself."""
         encoded = self.encoding.encode(batch)
-        clusters, losses = nearest(encoded.X, self.encoded_centres)
+        clusters, losses = nearest(encoded.rows.dense_rows(slice(None)), self.encoded_centres)
         return Scored(
             rows=batch.first_row + encoded.kept,
             kept=encoded.kept,
@@ -114,8 +114,9 @@ def make_model(
     """
     means, scales = _scaling(design.encoding)
     centres = means + scales * found.centres
-    placed = place_rows(design.X, (centres - means) / scales, options.risk)
-    k, ones = len(centres), np.broadcast_to(1.0, len(design.X))
+    X = design.rows.dense_rows(slice(None))
+    placed = place_rows(X, (centres - means) / scales, options.risk)
+    k, ones = len(centres), np.broadcast_to(1.0, len(X))
     model = ClusterModel(
         encoding=design.encoding,
         centres=centres,
@@ -226,7 +227,7 @@ def _record(
             if len(curve) > 1
         ),
         rows_read=design.counts.read,
-        rows_used=len(design.X),
+        rows_used=design.rows.shape[0],
         rows_dropped=sum(design.counts.dropped.values()),
         drop_reasons=design.counts.dropped,
         fingerprint=design.fingerprint,
