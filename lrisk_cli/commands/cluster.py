@@ -147,7 +147,7 @@ class _Done:
 
 def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
     """Read, design, cluster, judge, write."""
-    from lrisk_cli.clusters.clustering import check_rows, find_clusters, pick
+    from lrisk_cli.clusters.clustering import as_matrix, check_rows, find_clusters, pick
     from lrisk_cli.design.design import encode_design, read_design
     from lrisk_cli.models.cluster_model import make_model, save_clusters
     from lrisk_cli.reports.progress import ProgressDisplay
@@ -166,7 +166,7 @@ def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
         design, _ = encode_design(raw, job.columns)
         del raw
         check_shape(job.page, table.label, design.encoding)
-        X = design.rows.dense_rows(slice(None))
+        X = as_matrix(design.rows)
         check_rows(table.label, X, job.ks[-1])
         clock.lap("design_s")
         found = find_clusters(X, job.ks, job.clustering, report)

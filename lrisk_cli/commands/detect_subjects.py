@@ -114,7 +114,13 @@ def cluster_rows(
     report: Report,
 ) -> Subject:
     """Rows by their squared distance to the nearest centre. ks: none for the usual number."""
-    from lrisk_cli.clusters.clustering import ClusterOptions, check_rows, find_clusters, pick
+    from lrisk_cli.clusters.clustering import (
+        ClusterOptions,
+        as_matrix,
+        check_rows,
+        find_clusters,
+        pick,
+    )
     from lrisk_cli.commands.cluster import require_numbers
     from lrisk_cli.design.design import encode_design, read_design
     from lrisk_cli.models.cluster_model import make_model
@@ -127,7 +133,7 @@ def cluster_rows(
     rows, label = _tally(raw, columns.missing), raw.label
     design, _ = encode_design(raw, columns)
     del raw
-    X = design.rows.dense_rows(slice(None))
+    X = as_matrix(design.rows)
     ks = ks or (default_clusters(len(X)),)
     check_rows(label, X, ks[-1])
     options = ClusterOptions(parse_risk(DEFAULT_CLUSTER_RISK), seed=seed)

@@ -24,8 +24,7 @@ from lrisk_cli.models.model import Model
 from lrisk_cli.names import DEFAULT_RISK, LARGER_IS_BETTER, Task, Unseen
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import parse_risk
-
-Rows = NDArray[np.intp]
+from lrisk_cli.types import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ def cross_validate(
     columns: DesignOptions,
     candidates: Sequence[FitOptions],
     scheme: Scheme,
-    rows: Rows,
+    rows: Index,
     report: Report = silent,
 ) -> CrossValidation:
     """Fit every candidate without each fold in turn, and judge it on that fold.
@@ -172,7 +171,7 @@ def _judge(train: Design, test: Design, candidates: Sequence[FitOptions], metric
 
 
 def _split(
-    raw: RawDesign, columns: DesignOptions, rows: Rows, left_out: NDArray[np.bool_], fold: str
+    raw: RawDesign, columns: DesignOptions, rows: Index, left_out: NDArray[np.bool_], fold: str
 ) -> tuple[Design, Design]:
     """The designs of the rows to learn from and of those left out."""
     try:

@@ -12,6 +12,7 @@ from lrisk_cli.clusters.clustering import (
     Clustering,
     ClusterOptions,
     Placement,
+    as_matrix,
     find_outliers,
     nearest,
     place_rows,
@@ -92,7 +93,7 @@ class ClusterModel:
     def score(self, batch: Batch) -> Scored:
         """The nearest centre of each row by itself."""
         encoded = self.encoding.encode(batch)
-        clusters, losses = nearest(encoded.rows.dense_rows(slice(None)), self.encoded_centres)
+        clusters, losses = nearest(as_matrix(encoded.rows), self.encoded_centres)
         return Scored(
             rows=batch.first_row + encoded.kept,
             kept=encoded.kept,
@@ -114,7 +115,7 @@ def make_model(
     """
     means, scales = _scaling(design.encoding)
     centres = means + scales * found.centres
-    X = design.rows.dense_rows(slice(None))
+    X = as_matrix(design.rows)
     placed = place_rows(X, (centres - means) / scales, options.risk)
     k, ones = len(centres), np.broadcast_to(1.0, len(X))
     model = ClusterModel(
