@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from helpers.matrix import matrix
 from helpers.problems import HARD_RISKS, RISING, small_problem
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import SolverName
@@ -104,13 +105,13 @@ def test_tie_inverses_invert(sizes: list[int]) -> None:
     problem, rng = small_problem("logistic"), np.random.default_rng(0)
     slopes = rng.standard_normal((problem.n_rows, problem.shape[1]))
     rows = rng.permutation(problem.n_rows)[:30].astype(np.intp)
-    matrix = 0.3 * np.eye(np.prod(problem.shape))
+    H = 0.3 * np.eye(np.prod(problem.shape))
     for block in np.split(rows, np.cumsum(sizes)[:-1]):
         g = np.array([np.outer(matrix(problem)[i], slopes[i]).ravel() for i in block])
-        matrix += (g - g.mean(axis=0)).T @ (g - g.mean(axis=0)) / 0.7
+        H += (g - g.mean(axis=0)).T @ (g - g.mean(axis=0)) / 0.7
     inverse = TieInverse(problem, slopes, Tied(rows, np.array(sizes, dtype=np.intp)), 0.7, 0.3)
     g = rng.standard_normal(problem.shape)
-    expected = np.linalg.solve(matrix, g.ravel()).reshape(g.shape)
+    expected = np.linalg.solve(H, g.ravel()).reshape(g.shape)
     np.testing.assert_allclose(inverse(g), expected, rtol=1e-10, atol=1e-10)
 
 
