@@ -13,8 +13,9 @@ from lrisk_cli.losses.losses import Loss
 from lrisk_cli.names import RIVALS, Task
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.solvers.problem import Problem, make_problem
-from lrisk_cli.types import Array, Targets
+from lrisk_cli.types import Targets
 
 BOTH = frozenset({Task.REGRESSION, Task.CLASSIFICATION})
 NUMBERS = frozenset({Task.REGRESSION})
@@ -85,9 +86,9 @@ def check_rival(rival: Rival, task: Task) -> None:
 
 
 def fit_rival(
-    rival: Rival, X: Array, y: Targets, loss: Loss, mu: float, *, eps: float, seed: int = 0
+    rival: Rival, rows: Rows, y: Targets, loss: Loss, mu: float, *, eps: float, seed: int = 0
 ) -> RivalFit:
-    """Fit a rival to the rows X (n, d), the constant among its columns.
+    """Fit a rival to the rows, the constant among its columns.
 
     mu: the penalty mu/2 ||W||^2 on top of a mean of losses. eps: the fraction of rows that may be
     bad, for the rivals that must be told. Linear algebra runs on one thread: results repeat.
@@ -98,7 +99,7 @@ def fit_rival(
     family = FAMILIES[rival.name]
     usual = 0.0 if family.parameter is None else family.parameter.usual
     setting = Setting(usual if rival.parameter is None else rival.parameter, eps, seed)
-    problem = make_problem(np.ascontiguousarray(X), y, loss, Spectrum("mean"), mu)
+    problem = make_problem(rows, y, loss, Spectrum("mean"), mu)
     with one_thread():
         return family.fit(problem, setting)
 
