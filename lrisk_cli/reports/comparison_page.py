@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lrisk_cli.baselines.registry import FAMILIES
 from lrisk_cli.evaluation.comparison import Comparison, Standing
-from lrisk_cli.names import DEFAULT_RISK, RIVALS, Task
+from lrisk_cli.names import DEFAULT_RISK, Task
 from lrisk_cli.reports.comparisons import PLANTED, SHOWN, cell
 from lrisk_cli.reports.figures import Plot, Series, draw
 from lrisk_cli.reports.html import (
@@ -172,5 +173,5 @@ def _facts(comparison: Comparison) -> list[tuple[str, str]]:
          + ("1/n" if first.l2 is None else f"{first.l2:g}")),
         *([("bad rows", f"rivals are told to expect {100.0 * contest.eps:g} %")] if rivals else []),
         ("seed", str(contest.seed)),
-        *((name, RIVALS[name]) for name in dict.fromkeys(rivals)),
+        *((name, str(FAMILIES[name])) for name in dict.fromkeys(rivals)),
     ]  # fmt: skip
