@@ -49,13 +49,6 @@ CORRUPTIONS: dict[str, str] = {
     "label+feature": "features times 100 and numbers times 10000, or classes flipped",
     "flip": "classes: another one",
 }
-# Metrics of which a larger figure is good news; of all others, risks included, a smaller one is.
-LARGER_IS_BETTER = frozenset(
-    {
-        "accuracy", "r2", "purity", "average_precision", "n_rows", "difference",
-        "normalised_difference", "tail_gained",
-    }
-)  # fmt: skip
 REPORTED_QUANTILES = "0.5,0.75,0.9,0.95,0.99,1"
 
 

@@ -43,6 +43,12 @@ class Choice:
     def __str__(self) -> str:
         return self.summary if self.parameter is None else f"{self.parameter}: {self.summary}"
 
+    def spelling(self, name: str) -> str:
+        """How it is written: `name`, or `name:SYMBOL` where its parameter must be given."""
+        if self.parameter is None or self.parameter.default is not None:
+            return name
+        return f"{name}:{self.parameter.symbol}"
+
 
 def parse_choice(
     text: str,
@@ -58,7 +64,8 @@ def parse_choice(
     name = written.strip().lower()
     name = (aliases or {}).get(name, name)
     if name not in choices:
-        hint = suggest(name, [*choices, *(aliases or {})], f"known {kind}s: {', '.join(choices)}")
+        known = ", ".join(choice.spelling(each) for each, choice in choices.items())
+        hint = suggest(name, [*choices, *(aliases or {})], f"known {kind}s: {known}")
         raise UsageError(f"unknown {kind} {text!r}; {hint}")
     return name, parse_parameter(text, name, argument, choices[name].parameter)
 

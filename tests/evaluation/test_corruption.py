@@ -38,7 +38,7 @@ def test_the_manual_lists_exactly_the_corruptions():
     ("text", "finding"),
     [
         ("labels:0.2", "did you mean label"),
-        ("noise:0.2", "known corruptions: label, feature"),
+        ("noise:0.2", "known corruptions: label:FRACTION, feature:FRACTION"),
         ("label", "for example label:0.2"),
         ("label:", "for example label:0.2"),
         ("label:many", "must be a number, for example label:0.2; got 'many'"),

@@ -43,7 +43,7 @@ def test_examples_and_defaults_are_allowed_and_others_are_refused_with_the_range
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("zzz", "unknown thing 'zzz'; known things: plain, level, rounds"),
+        ("zzz", "unknown thing 'zzz'; known things: plain, level:Q, rounds"),
         ("plain:1", "plain takes no parameter; got 'plain:1', write plain"),
         ("level", "level needs its level, for example level:0.5"),
         ("level:", "level needs its level, for example level:0.5"),
