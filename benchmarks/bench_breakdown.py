@@ -60,10 +60,10 @@ def breakdown(name: str, eps: float, seeds: range) -> list[Row]:
 def descent(name: str) -> list[Row]:
     """Steps that each kind of momentum takes to where plain descent ends."""
     design, _ = build_design(*open_set(name))
-    spoilt = corrupt(design.X, design.y, None, parse_corruption("label:0.2"), 0)
-    d = design.X.shape[1] - 1
+    spoilt = corrupt(design.rows, design.y, None, parse_corruption("label:0.2"), 0)
+    d = design.rows.shape[1] - 1
     features = build_features(
-        spoilt.X, FeatureOptions(KernelName.RBF, gamma=1.0 / d), constant=True
+        spoilt.rows, FeatureOptions(KernelName.RBF, gamma=1.0 / d), constant=True
     )
     problem = make_problem(
         features.phi, spoilt.y, make_loss("squared"), parse_risk("subquantile:0.8"),

@@ -80,8 +80,8 @@ def fit(name: str, risk: str, file: str, columns: DesignOptions, options: FitOpt
     return {
         "table": name,
         "risk": risk,
-        "rows": len(design.X),
-        "columns": design.X.shape[1],
+        "rows": design.rows.shape[0],
+        "columns": design.rows.shape[1],
         "classes": len(design.encoding.target.classes),
         "solver": fitted.model.fit.solver,
         "objective": proved.objective,

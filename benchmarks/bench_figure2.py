@@ -23,6 +23,7 @@ from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import Sampling, SolverName
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
 from lrisk_cli.solvers.solution import Limits, Solution
@@ -76,7 +77,7 @@ def read_problem(
     """The squared losses of a set with mu = penalty / n."""
     X, y = read_rows(name)
     loss, spectrum = make_loss("squared"), parse_risk(risk)
-    return make_problem(X, y, loss, spectrum, penalty / len(X), smoothing)
+    return make_problem(DenseRows(X), y, loss, spectrum, penalty / len(X), smoothing)
 
 
 def paper_options(solver: SolverName, n_rows: int) -> Callable[[float | None, int], SolverOptions]:

@@ -17,6 +17,7 @@ from record import record
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
 from lrisk_cli.solvers.solution import Limits
@@ -134,7 +135,7 @@ class Case:
         X, y = make_table(FAMILIES[self.family], rng, n, n_outputs, self.loss == "squared")
         name = "squared" if self.loss == "squared" else "logistic"
         loss = make_loss(name, max(n_outputs, 2))
-        return make_problem(X, y, loss, risk, mu)
+        return make_problem(DenseRows(X), y, loss, risk, mu)
 
 
 def make_table(
@@ -175,7 +176,7 @@ class Outcome:
 def run(case: Case) -> Outcome:
     """Solve a problem and check its certificate."""
     problem = case.make()
-    n, d = problem.X.shape
+    n, d = problem.rows.shape
     about = f"{n}x{d}x{problem.loss.n_outputs} {problem.spectrum} mu={problem.mu:g}"
     outcome = Outcome(case, about)
     start = time.perf_counter()
@@ -198,7 +199,7 @@ def run(case: Case) -> Outcome:
 
 def objective(problem: Problem, W: np.ndarray) -> float:
     """F(W) by NumPy alone."""
-    Z = problem.X @ W
+    Z = problem.rows.dense_rows(slice(None)) @ W
     if problem.loss.name == "squared":
         losses = 0.5 * (Z[:, 0] - problem.y) ** 2
     elif problem.loss.n_outputs == 1:
@@ -216,7 +217,7 @@ def conic(problem: Problem, scale: float) -> tuple[float, np.ndarray]:
     The risk is sum_k (sigma_k - sigma_(k-1)) times the sum of the n-k+1 largest losses.
     """
     n, W = problem.n_rows, cp.Variable(problem.shape)
-    Z = problem.X @ W
+    Z = problem.rows.dense_rows(slice(None)) @ W
     if problem.loss.name == "squared":
         values = 0.5 * cp.square((Z[:, 0] - problem.y) / np.sqrt(scale))
     elif problem.loss.n_outputs == 1:

@@ -19,6 +19,7 @@ from lrisk_cli.features.features import FeatureOptions, Features, build_features
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import KernelName
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
@@ -39,7 +40,7 @@ def table(n: int, d: int = 10) -> tuple[np.ndarray, np.ndarray]:
 
 def features(X: np.ndarray, rank: int | None = None) -> Features:
     options = FeatureOptions(KernelName.RBF, gamma=GAMMA, rank=rank)
-    return build_features(X, options, constant=True)
+    return build_features(DenseRows(X), options, constant=True)
 
 
 def problem_of(found: Features, y: np.ndarray, risk: str) -> Problem:
@@ -137,7 +138,7 @@ def landmark_rows(n: int, rank: int, repeats: int) -> Iterator[dict]:
     yield row(
         f"scores, {size}",
         "rbf_kernel and a product",
-        lambda: found.map.margins(X, W),
+        lambda: found.map.margins(DenseRows(X), W),
         lambda: rbf_kernel(plain, Z, gamma=GAMMA) @ W[:-1],
         repeats,
         1.5,

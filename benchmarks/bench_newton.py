@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
 from lrisk_cli.solvers.solution import Limits
@@ -54,7 +55,7 @@ def squared_rows(name: str, X: np.ndarray, y: np.ndarray, repeats: int) -> Itera
     ridge = Ridge(alpha=1.0, solver="cholesky", fit_intercept=False)
     for tol, (hardest, others) in BOUNDS[name].items():
         for risk in RISKS:
-            problem = make_problem(X, y, make_loss("squared"), parse_risk(risk), 1.0 / n)
+            problem = make_problem(DenseRows(X), y, make_loss("squared"), parse_risk(risk), 1.0 / n)
             bound = hardest if risk == "superquantile:0.9" else others
             yield row(name, risk, tol, bound, problem, lambda: ridge.fit(X, y), repeats)
 
@@ -86,7 +87,9 @@ def multinomial_rows(name: str, signal: float, ease: float, repeats: int) -> Ite
     peer = LogisticRegression(C=1.0, tol=1e-6, fit_intercept=False, max_iter=1000)
     for tol in (1e-6, 1e-9):
         for risk, bound in MULTINOMIAL.items():
-            problem = make_problem(X, y, make_loss("logistic", k), parse_risk(risk), 1.0 / n)
+            problem = make_problem(
+                DenseRows(X), y, make_loss("logistic", k), parse_risk(risk), 1.0 / n
+            )
             yield row(name, risk, tol, ease * bound, problem, lambda: peer.fit(X, y), repeats)
 
 

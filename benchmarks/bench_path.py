@@ -86,8 +86,8 @@ def solve_all(problems: list[Problem], *, warm: bool) -> float:
 def rows(name: str, path: Path, target: str, folder: Path, repeats: int) -> Iterator[dict]:
     options = DesignOptions(target=target, missing=Missing.DROP)
     design, _ = build_design(open_table([str(path)]), options)
-    loss, n = make_loss("squared"), len(design.X)
-    problems = [make_problem(design.X, design.y, loss, parse_risk(r), 1.0 / n) for r in RISKS]
+    loss, n = make_loss("squared"), design.rows.shape[0]
+    problems = [make_problem(design.rows, design.y, loss, parse_risk(r), 1.0 / n) for r in RISKS]
     runs = {
         "separate": lambda: solve_all(problems, warm=False),
         "path": lambda: solve_all(problems, warm=True),

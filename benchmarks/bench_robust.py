@@ -19,6 +19,7 @@ from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import KernelName
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.robust.inlier_weights import find_majority
+from lrisk_cli.rows.dense import DenseRows
 
 SETS = ("wine", "boston", "energy", "yacht", "concrete")
 # Test RMSE over the oracle's, by corruption: the bound, and the sets that have one of their own.
@@ -71,9 +72,9 @@ def estimated_share(name: str, corruption: str, seeds: range) -> Row:
     ratios = []
     for seed in seeds:
         design, _ = build_design(*open_set(name))
-        spoilt = corrupt(design.X, design.y, n_classes, planted, seed)
+        spoilt = corrupt(design.rows, design.y, n_classes, planted, seed)
         with one_thread():
-            found = find_majority(spoilt.X, spoilt.y, loss, constant=True, seed=seed)
+            found = find_majority(spoilt.rows, spoilt.y, loss, constant=True, seed=seed)
         ratios.append(found.fraction / float(spoilt.mask.mean()))
     values = np.array(ratios)
     reached = abs(values.mean() - 1.0) <= 0.2
@@ -88,7 +89,7 @@ def clean_rows(n_rows: int, seeds: range) -> Row:
         X = np.column_stack([rng.standard_normal((n_rows, 5)), np.ones(n_rows)])
         y = X @ np.arange(6.0) + rng.standard_normal(n_rows)
         with one_thread():
-            found = find_majority(X, y, make_loss("squared"), constant=True, seed=seed)
+            found = find_majority(DenseRows(X), y, make_loss("squared"), constant=True, seed=seed)
         flagged.append(np.mean(found.weights < 0.5))
     values = np.array(flagged)
     reached = values.max() <= 0.01

@@ -13,6 +13,7 @@ from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import Sampling
 from lrisk_cli.native.kernels import core
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.draws import RowDraws, random_state
 from lrisk_cli.solvers.lsvrg import Lsvrg
 from lrisk_cli.solvers.problem import Problem, make_problem
@@ -33,7 +34,7 @@ def squared_problem(n: int, d: int, risk: str) -> Problem:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d))
     y = X @ rng.standard_normal(d) + rng.standard_normal(n)
-    return make_problem(X, y, make_loss("squared"), parse_risk(risk), 1.0 / n)
+    return make_problem(DenseRows(X), y, make_loss("squared"), parse_risk(risk), 1.0 / n)
 
 
 def squared_steps(X: np.ndarray, n_steps: int, sampling: Sampling):
@@ -108,7 +109,10 @@ def main() -> None:
     for risk in ("superquantile:0.5", "extremile:2"):
         for sampling in Sampling:
             problem = squared_problem(20_000, 50, risk)
-            ours, least = whole_epoch(problem, sampling), yardstick(problem.X, 20_000)
+            ours, least = (
+                whole_epoch(problem, sampling),
+                yardstick(problem.rows.dense_rows(slice(None)), 20_000),
+            )
             what = f"whole epoch 20000x50, {risk}, {sampling}"
             rows.append(row(what, 20_000, 2.5, 20_000, ours, least, repeats))
     record("steps", rows)

@@ -12,6 +12,7 @@ from record import compare, record
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.native.threads import team
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
 from lrisk_cli.solvers.solution import Limits, Solution
@@ -35,7 +36,7 @@ def make(n_rows: int, n_columns: int, n_classes: int, risk: str) -> Problem:
         y, loss = np.argmax(Z + rng.gumbel(size=Z.shape), axis=1), make_loss("logistic", n_classes)
     if n_classes == 2:
         y = (rng.random(n_rows) < 1.0 / (1.0 + np.exp(-2.0 * Z[:, 0]))).astype(np.int32)
-    return make_problem(X, y, loss, parse_risk(risk), 1.0 / n_rows)
+    return make_problem(DenseRows(X), y, loss, parse_risk(risk), 1.0 / n_rows)
 
 
 def run(problem: Problem, n_threads: int) -> Solution:

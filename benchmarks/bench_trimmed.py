@@ -21,6 +21,7 @@ from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import KernelName
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.robust.inlier_weights import find_majority
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import make_problem
 from lrisk_cli.solvers.reweight import reweight
 from lrisk_cli.solvers.select import SolverOptions, solve
@@ -56,8 +57,8 @@ def spoil(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def robust_fit(X: np.ndarray, y: np.ndarray, options: FeatureOptions) -> Solution:
     """All that `fit --risk subquantile:0.8` does with a design."""
-    features = build_features(X, options, constant=True)
-    majority = find_majority(X, y, LOSS, constant=True).weights
+    features = build_features(DenseRows(X), options, constant=True)
+    majority = find_majority(DenseRows(X), y, LOSS, constant=True).weights
     problem = make_problem(
         features.phi, y, LOSS, parse_risk("subquantile:0.8"), 1.0 / len(y), None, features.outer
     )

@@ -22,6 +22,7 @@ from lrisk_cli.names import SolverName
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
 from lrisk_cli.reports.html import Figure
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
 from lrisk_cli.solvers.solution import Limits, Solution
@@ -98,7 +99,7 @@ def _emotion() -> tuple[dict[str, Problem], Callable[[np.ndarray], np.ndarray]]:
     loss = make_loss("logistic", 6)
     targets = loss.targets(y_test.astype(np.int32))
     problems = {
-        risk: make_problem(X, y.astype(np.int32), loss, parse_risk(risk), 1.0 / len(X))
+        risk: make_problem(DenseRows(X), y.astype(np.int32), loss, parse_risk(risk), 1.0 / len(X))
         for risk in MEDIUM
     }
     return problems, lambda W: loss.values(np.ascontiguousarray(X_test @ W), targets)

@@ -14,7 +14,8 @@ from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
 if TYPE_CHECKING:
     from lrisk_cli.baselines.common import RivalFit
     from lrisk_cli.losses.losses import Loss
-    from lrisk_cli.types import Array, Targets
+    from lrisk_cli.rows.rows import Rows
+    from lrisk_cli.types import Targets
 
 BOTH = frozenset({Task.REGRESSION, Task.CLASSIFICATION})
 NUMBERS = frozenset({Task.REGRESSION})
@@ -57,7 +58,7 @@ def check_rival(rival: Rival, task: Task) -> None:
 
 def fit_rival(
     rival: Rival,
-    X: "Array",
+    rows: "Rows",
     y: "Targets",
     loss: "Loss",
     mu: float,
@@ -65,13 +66,11 @@ def fit_rival(
     eps: float,
     seed: int = 0,
 ) -> "RivalFit":
-    """Fit a rival to the rows X (n, d), the constant among its columns.
+    """Fit a rival to the rows, the constant among its columns.
 
     mu: the penalty mu/2 ||W||^2 on top of a mean of losses. eps: the fraction of rows that may be
     bad, for the rivals that must be told. Linear algebra runs on one thread: results repeat.
     """
-    import numpy as np
-
     from lrisk_cli.baselines.common import RivalFit, Setting
     from lrisk_cli.native.threads import one_thread
     from lrisk_cli.risk.spectrum import Spectrum
@@ -85,7 +84,7 @@ def fit_rival(
     if value is None:
         value = 0.0 if parameter is None else parameter.default
     setting = Setting(float(value or 0.0), eps, seed)
-    problem = make_problem(np.ascontiguousarray(X), y, loss, Spectrum("mean"), mu)
+    problem = make_problem(rows, y, loss, Spectrum("mean"), mu)
     method = import_module(f"lrisk_cli.baselines.{rival.name.replace('-', '_')}")
     with one_thread():
         found: RivalFit = method.fit(problem, setting)

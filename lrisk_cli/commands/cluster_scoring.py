@@ -105,6 +105,7 @@ def score_clusters(
     report: Report,
 ) -> "tuple[ScoredRows, RowTally]":
     """One pass over the table; the tally takes the labels, the views rows, if asked for."""
+    from lrisk_cli.clusters.clustering import as_matrix
     from lrisk_cli.commands.scoring import RowTally, score_table
 
     kept, rows = ScoredRows(), RowTally()
@@ -113,8 +114,9 @@ def score_clusters(
         kept.add(scored, ids)
         if asked.page is not None:
             views.add(
-                scored.rows, scored.encoded.X, scored.clusters, scored.losses, scored.outliers
-            )
+                scored.rows, as_matrix(scored.encoded.rows),
+                scored.clusters, scored.losses, scored.outliers,
+            )  # fmt: skip
         if asked.label is not None:
             cells: Any = scored.batch.columns[asked.label]
             tally.add(cells[scored.kept], scored.clusters)

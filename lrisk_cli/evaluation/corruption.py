@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import CORRUPTIONS
 from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
-from lrisk_cli.types import Array, Targets
+from lrisk_cli.rows.rows import Rows
+from lrisk_cli.types import Targets
 
 # The paper's outliers: targets from N(5, 5^2), features times 100, targets times 10000.
 LABEL_MEAN, LABEL_DEVIATION = 5.0, 5.0
@@ -40,7 +41,7 @@ class Corruption:
 class Planted:
     """Rows with outliers among them. mask: True where a row was changed. (n,)."""
 
-    X: Array
+    rows: Rows
     y: Targets
     mask: NDArray[np.bool_]
 
@@ -53,7 +54,7 @@ def parse_corruption(text: str) -> Corruption:
 
 
 def corrupt(
-    X: Array,
+    rows: Rows,
     y: Targets,
     n_classes: int | None,
     corruption: Corruption,
@@ -63,25 +64,27 @@ def corrupt(
 ) -> Planted:
     """Corrupt exactly round(fraction n) rows of a standardised design, drawn by the seed.
 
-    X: (n, d), its last column the constant where there is an intercept; y: (n,) standardised
+    rows: their last column is the constant where there is an intercept; y: (n,) standardised
     numbers (n_classes None) or class codes. Neither is modified.
     """
-    kind, n_rows = corruption.kind, len(X)
+    kind, (n_rows, n_columns) = corruption.kind, rows.shape
     if kind == "flip" and n_classes is None:
         raise UsageError("flip changes classes and the target is a number; use label or feature")
     n_bad = round(corruption.fraction * n_rows)
     if n_bad == 0:
         raise DataError(f"{corruption} of {n_rows} rows is none; use more rows or a larger share")
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, STREAM])))
-    rows = np.sort(rng.permutation(n_rows)[:n_bad])
-    X, y = X.copy(), y.copy()
+    bad = np.sort(rng.permutation(n_rows)[:n_bad])
+    y = y.copy()
     if "feature" in kind:
-        X[rows, : X.shape[1] - intercept] *= FEATURE_FACTOR
+        factors = np.full(n_columns, FEATURE_FACTOR)
+        factors[n_columns - intercept :] = 1.0
+        rows = rows.with_factors(bad, factors)
     if kind != "feature":
-        y[rows] = _wrong_targets(kind, y[rows], n_classes, rng)
+        y[bad] = _wrong_targets(kind, y[bad], n_classes, rng)
     mask = np.zeros(n_rows, dtype=np.bool_)
-    mask[rows] = True
-    return Planted(X, y, mask)
+    mask[bad] = True
+    return Planted(rows, y, mask)
 
 
 def _wrong_targets(

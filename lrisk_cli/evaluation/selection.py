@@ -33,8 +33,7 @@ from lrisk_cli.models.model import Model
 from lrisk_cli.names import DEFAULT_RISK, Task, Unseen
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import parse_risk
-
-Rows = NDArray[np.intp]
+from lrisk_cli.types import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,7 @@ def cross_validate(
     columns: DesignOptions,
     candidates: Sequence[FitOptions],
     scheme: Scheme,
-    rows: Rows,
+    rows: Index,
     report: Report = silent,
 ) -> CrossValidation:
     """Fit every candidate without each fold in turn, and judge it on that fold.
@@ -182,7 +181,7 @@ def _judge(train: Design, test: Design, candidates: Sequence[FitOptions], metric
 
 
 def _split(
-    raw: RawDesign, columns: DesignOptions, rows: Rows, left_out: NDArray[np.bool_], fold: str
+    raw: RawDesign, columns: DesignOptions, rows: Index, left_out: NDArray[np.bool_], fold: str
 ) -> tuple[Design, Design]:
     """The designs of the rows to learn from and of those left out."""
     try:
@@ -225,8 +224,10 @@ def _figure(model: Model, test: Design, metric: str) -> float:
 def _oddities(train: Design, test: Design) -> Iterator[str]:
     """What a fold lacks that the table has, as sentences without their beginning."""
     encoding = train.encoding
-    varies = np.any(test.X - train.X[0], axis=0)
-    for at in np.flatnonzero((np.ptp(train.X, axis=0) == 0.0) & varies):
+    learned, judged = train.rows.column_stats(), test.rows.column_stats()
+    constant = learned.smallest == learned.largest
+    varies = (judged.smallest != learned.smallest) | (judged.largest != learned.smallest)
+    for at in np.flatnonzero(constant & varies):
         yield f"column '{encoding.column_names[at]}' is constant in the rows to learn from"
     classes = encoding.target.classes
     if classes:
@@ -235,8 +236,8 @@ def _oddities(train: Design, test: Design) -> Iterator[str]:
     stop = 0
     for feature in encoding.features:
         stop += feature.n_columns
-        block = test.X[:, stop - feature.n_columns : stop - feature.indicator]
-        if feature.kind == "category" and not block.any(axis=1).all():
+        columns = slice(stop - feature.n_columns, stop - feature.indicator)
+        if feature.kind == "category" and not test.rows.all_marked(columns):
             yield f"rows are judged whose category of '{feature.name}' was not learned"
 
 

@@ -129,8 +129,8 @@ class Lbfgs(ProximalPoint):
         tied, problem = self.tied, self.problem
         if not self.hard or tied is None or not 0 < len(tied.rows) <= MANY_TIES:
             return None
-        norms = np.einsum("ij,ij->i", problem.X, problem.X)
-        mean = float(bends(problem, place.Z, place.lam) @ norms) / place.W.size
+        trace = problem.rows.gram_trace(bends(problem, place.Z, place.lam))
+        mean = trace / place.W.size
         return TieInverse(problem, place.slopes, tied, self.nu, BASE * mean + problem.mu)
 
     def _evaluate(self, W: Array) -> Spot[Sloped]:

@@ -53,9 +53,7 @@ class Lsvrg:
 
         Twice that for the mean, whose weights do not jump.
         """
-        norms = np.empty(self.problem.n_rows)
-        core.row_norms(self.problem.X, norms)
-        largest = self.problem.loss.smoothness * float(norms.max())
+        largest = self.problem.loss.smoothness * float(self.problem.rows.row_norms().max())
         if self.sampling is Sampling.UNIFORM:
             largest *= self.problem.n_rows * float(self.problem.sigma.max())
         share = 1.0 if self.problem.flat else 0.5
@@ -121,9 +119,10 @@ class _Checkpoint:
 
 def _squared(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
     V, problem = np.zeros(at.problem.shape), at.problem
-    core.lsvrg_squared_steps(
-        problem.X, at.factors, at.gradient[:, 0], V[:, 0], scalars, step, problem.mu, rows
-    )
+    problem.rows.steps(
+        "lsvrg_squared",
+        at.factors, at.gradient[:, 0], V[:, 0], scalars, step, problem.mu, rows,
+    )  # fmt: skip
     return V
 
 
@@ -132,9 +131,10 @@ def _binary(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
     records = np.empty((problem.n_rows, 2))
     records[:, 0] = at.margins[:, 0]
     records[:, 1] = _second_class(problem, at.margins)
-    core.lsvrg_binary_steps(
-        problem.X, at.factors, records, at.gradient[:, 0], V[:, 0], scalars, step, problem.mu, rows
-    )
+    problem.rows.steps(
+        "lsvrg_binary",
+        at.factors, records, at.gradient[:, 0], V[:, 0], scalars, step, problem.mu, rows,
+    )  # fmt: skip
     return V
 
 
@@ -154,9 +154,10 @@ def _multinomial(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Ar
     records[:, 1, :k] = problem.loss.probabilities(at.margins)
     V, G = np.zeros((2, d, width))
     G[:, :k] = at.gradient
-    core.lsvrg_multinomial_steps(
-        problem.X, at.factors, records, G, V, scalars, step, problem.mu, rows, np.empty((2, width))
-    )
+    problem.rows.steps(
+        "lsvrg_multinomial",
+        at.factors, records, G, V, scalars, step, problem.mu, rows, np.empty((2, width)),
+    )  # fmt: skip
     return np.ascontiguousarray(V[:, :k])
 
 

@@ -60,7 +60,7 @@ class Newton(ProximalPoint):
         """For squared losses by a Gram matrix, which is kept; or, where the mean's minimiser will
         not be the answer itself, by that of every other row."""
         problem = self.problem
-        n, d = problem.X.shape
+        n, d = problem.rows.shape
         if problem.loss.name != "squared" or d > n or problem.outer is not None:
             return super().mean_fit(start, accuracy)
         enough = d <= NEAR_MEAN * self.course.limits.tol * n or n < 2 * ROWS_PER_COLUMN * d
@@ -223,8 +223,9 @@ class Newton(ProximalPoint):
 def _ridge(problem: Problem, every: int) -> tuple[Dense, Array]:
     """Curvature of the mean and its minimiser, by one row in `every`."""
     if every > 1:
-        X = np.ascontiguousarray(problem.X[::every])
-        problem = replace(problem, X=X, y=problem.y[::every].copy(), outer=None)
+        some = slice(None, None, every)
+        rows, y = problem.rows.take(some), problem.y[some].copy()
+        problem = replace(problem, rows=rows, y=y, outer=None)
     weights = np.full(problem.n_rows, 1.0 / problem.n_rows)
     H = problem.gram(weights)
     H[np.diag_indices(len(H))] += problem.mu

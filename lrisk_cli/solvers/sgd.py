@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from lrisk_cli.native.kernels import core
 from lrisk_cli.solvers.batches import BATCH_SIZE, Batches, safe_step
 from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
@@ -51,8 +50,8 @@ class Sgd:
     def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
         """About n / m batches."""
         work = self._batches
-        core.sgd_steps(
-            self.problem.loss.code, self.problem.X, *work.targets, work.sigma, self._W, self._mean,
+        self.problem.rows.steps(
+            "sgd", self.problem.loss.code, *work.targets, work.sigma, self._W, self._mean,
             0.0 if self.decay else step, self._delay, self.problem.mu, self._done + 1,
             work.per_epoch,
             work.state, work.pool, work.margins, work.losses, work.order, self._gradient,

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from lrisk_cli.native.kernels import core
 from lrisk_cli.solvers.batches import BATCH_SIZE, Batches, safe_step
 from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
@@ -42,8 +41,8 @@ class Srda:
     def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
         """About n / m batches."""
         work = self._batches
-        core.srda_steps(
-            self.problem.loss.code, self.problem.X, *work.targets, work.sigma, self._W, self._sum,
+        self.problem.rows.steps(
+            "srda", self.problem.loss.code, *work.targets, work.sigma, self._W, self._sum,
             step, self.problem.mu, self._done + 1, work.per_epoch,
             work.state, work.pool, work.margins, work.losses, work.order,
         )  # fmt: skip

@@ -45,11 +45,12 @@ class Subgradient:
 
     def first_step(self) -> float:
         """a = 1 / (sigma_max L ||X||^2 + mu), ||X||^2 by power iteration from a fixed vector."""
-        v = np.ones((self.problem.X.shape[1], 1))
+        rows = self.problem.rows
+        v = np.ones((rows.shape[1], 1))
         square = 0.0
         for _ in range(POWER_STEPS):
             v /= max(float(np.linalg.norm(v)), 1e-300)
-            v = self.problem.X.T @ (self.problem.X @ v)
+            v = rows.transposed_times(rows.times(v))
             square = float(np.linalg.norm(v))
         steepest = float(self.problem.sigma.max()) * self.problem.loss.smoothness * square
         return 1.0 / (1.1 * steepest + self.problem.mu)

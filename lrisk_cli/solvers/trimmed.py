@@ -147,7 +147,7 @@ class _Search:
 
 def _screened_rows(problem: Problem) -> NDArray[np.intp] | None:
     """The rows on which to compare starts, evenly spread; None for all."""
-    n, d = problem.n_rows, problem.X.shape[1]
+    n, d = problem.rows.shape
     if n * min(n, d) ** 2 <= WORK:
         return None
     most = SCREEN_ROWS["wide" if d > n // 4 else "narrow"]
@@ -159,7 +159,7 @@ def _sample(problem: Problem, rows: NDArray[np.intp]) -> Problem:
     """The same problem of some of its rows."""
     return replace(
         problem,
-        X=np.ascontiguousarray(problem.X[rows]),
+        rows=problem.rows.take(rows),
         y=problem.y[rows],
         sigma=problem.spectrum.weights(len(rows)),
         outer=None if problem.outer is None else problem.row_products(rows),

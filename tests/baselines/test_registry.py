@@ -20,6 +20,7 @@ from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import Task
 from lrisk_cli.parameters import spell, spell_number
+from lrisk_cli.rows.dense import DenseRows
 
 TASKS = {"numbers": 0, "two classes": 2, "four classes": 4}
 CASES = [
@@ -50,7 +51,7 @@ def contaminated(n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray,
 def fit(name: str, task: str, *, eps: float = 0.2, seed: int = 0, mu: float = 1e-3) -> RivalFit:
     X, y, _ = contaminated(TASKS[task])
     loss = make_loss("logistic" if TASKS[task] else "squared", TASKS[task])
-    return fit_rival(parse_rival(name), X, y, loss, mu, eps=eps, seed=seed)
+    return fit_rival(parse_rival(name), DenseRows(X), y, loss, mu, eps=eps, seed=seed)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -126,7 +127,7 @@ def test_a_fit_has_weights_scores_and_a_note_and_leaves_its_rows_alone(name, tas
     X, y, _ = contaminated(TASKS[task])
     X_before, y_before = X.copy(), y.copy()
     loss = make_loss("logistic" if TASKS[task] else "squared", TASKS[task])
-    found = fit_rival(parse_rival(name), X, y, loss, 1e-3, eps=0.2)
+    found = fit_rival(parse_rival(name), DenseRows(X), y, loss, 1e-3, eps=0.2)
     np.testing.assert_array_equal(X, X_before)
     np.testing.assert_array_equal(y, y_before)
     assert found.W.shape == (5, loss.n_outputs)
@@ -197,14 +198,16 @@ def test_nothing_to_remove_leaves_the_mean(name):
 def test_support_vectors_need_two_classes():
     X, y, _ = contaminated(2)
     with pytest.raises(DataError, match="one class only"):
-        fit_rival(Rival("svm"), X, np.zeros_like(y), make_loss("logistic", 2), 1e-3, eps=0.1)
+        fit_rival(
+            Rival("svm"), DenseRows(X), np.zeros_like(y), make_loss("logistic", 2), 1e-3, eps=0.1
+        )
 
 
 def test_a_class_without_rows_is_never_the_support_vectors_answer():
     X, y, _ = contaminated(2)
     loss = make_loss("logistic", 4)
     for codes in (2 * y, np.where(np.arange(N_ROWS) % 5, 2 * y, 3).astype(np.int32)):
-        W = fit_rival(Rival("svm"), X, codes, loss, 1e-3, eps=0.1).W
+        W = fit_rival(Rival("svm"), DenseRows(X), codes, loss, 1e-3, eps=0.1).W
         predicted = np.argmax(X @ W, axis=1)
         assert not np.any(predicted == 1)
         # A fifth of the labels are wrong, and in the second case another fifth tell nothing.
