@@ -198,13 +198,14 @@ def judge_rows(
 
     from lrisk_cli.clusters.clustering import find_outliers
     from lrisk_cli.evaluation.metrics import risk_figures
+    from lrisk_cli.evaluation.registry import Needs, figures_of
     from lrisk_cli.reports.clusters import Judged
     from lrisk_cli.risk.value import sort_losses
 
     k = len(model.centres)
     outliers = find_outliers(losses, model.outlier_distance)
     figures = risk_figures(sort_losses(losses.copy()), (model.spectrum, *spectra))
-    figures["outlier_fraction"] = float(np.mean(outliers))
+    figures |= figures_of(outliers, [Needs.FLAGS])
     return Judged(
         counts,
         np.bincount(clusters, minlength=k).tolist(),
@@ -253,22 +254,16 @@ def _questions(
     model: "ClusterModel", asked: Questions
 ) -> "tuple[tuple[Spectrum, ...], gate_options.Checks]":
     """The risks to report, those that a gate mentions included, and the gates."""
-    from lrisk_cli.evaluation.metrics import (
-        CLUSTER_METRICS,
-        LABEL_METRICS,
-        parse_risks,
-        spell_metric,
-    )
+    from lrisk_cli.evaluation.metrics import parse_risks
+    from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, spell_metric
 
-    known = (*CLUSTER_METRICS, *([] if asked.label is None else LABEL_METRICS))
+    known = OF_CLUSTERS if asked.label is None else OF_CLUSTERS | OF_LABELS
     checks = asked.flags.parse("evaluate", lambda name: spell_metric(name, known))
     return parse_risks([*asked.risks, *checks.risks] or [model.risk]), checks
 
 
 def _row_figures(rows: "RowTally") -> "Figures":
     """What gates can ask for beside the figures of the rows."""
-    return {
-        "n_rows": rows.read,
-        "missing_fraction": rows.n_missing / rows.read,
-        "unseen_fraction": rows.n_unseen / rows.read,
-    }
+    from lrisk_cli.evaluation.registry import Needs, figures_of
+
+    return figures_of(rows, [Needs.ROWS, Needs.CELLS])

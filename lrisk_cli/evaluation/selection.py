@@ -17,11 +17,20 @@ from lrisk_cli.design.design import (
     find_task,
 )
 from lrisk_cli.errors import DataError, UsageError, quote
-from lrisk_cli.evaluation.metrics import ROW_METRICS, Figures, is_risk, judge_rows, metric_name
+from lrisk_cli.evaluation.metrics import Figures, judge_rows
+from lrisk_cli.evaluation.registry import (
+    TASK_NEEDS,
+    Needs,
+    is_risk,
+    judges_predictions,
+    larger_is_better,
+    list_metrics,
+    metric_name,
+)
 from lrisk_cli.evaluation.splits import folds
 from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, score_design
 from lrisk_cli.models.model import Model
-from lrisk_cli.names import DEFAULT_RISK, LARGER_IS_BETTER, Task, Unseen
+from lrisk_cli.names import DEFAULT_RISK, Task, Unseen
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.types import Index
@@ -38,7 +47,7 @@ class Scheme:
     @property
     def larger_is_better(self) -> bool:
         """Whether the candidate with the largest figure wins."""
-        return self.metric in LARGER_IS_BETTER
+        return larger_is_better(self.metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +107,11 @@ def default_metric(candidates: Sequence[FitOptions]) -> str:
 def check_metric(text: str, task: Task) -> str:
     """The spelling of a metric that can choose between models; others are refused."""
     name = metric_name(text, task)
-    if name in ROW_METRICS:
+    if not judges_predictions(name):
+        judging = list_metrics([*TASK_NEEDS.values(), Needs.LOSSES])
         raise UsageError(
-            f"--select-by {name} does not judge predictions; choose a risk of the losses, max, "
-            "rmse, mae, r2, accuracy or log_loss"
+            f"--select-by {name} does not judge predictions; choose a risk of the losses or one "
+            f"of {judging}"
         )
     return name
 

@@ -20,8 +20,16 @@ from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.robust.inlier_weights import InlierWeights, find_majority
 from lrisk_cli.solvers.problem import Problem, make_problem
+from lrisk_cli.solvers.registry import SOLVERS, load_solver
 from lrisk_cli.solvers.reweight import reweight
-from lrisk_cli.solvers.select import SolverOptions, check_options, check_risk, choose, solve
+from lrisk_cli.solvers.select import (
+    SolverOptions,
+    check_options,
+    check_risk,
+    choose,
+    reads_majority,
+    solve,
+)
 from lrisk_cli.solvers.solution import Limits, Solution
 from lrisk_cli.types import Array
 
@@ -106,11 +114,9 @@ def _check_smoothing(options: FitOptions) -> None:
             f"--smoothing softplus smooths the cut of a subquantile and {risk} has none; leave it "
             "out"
         )
-    if solver not in (SolverName.AUTO, SolverName.TRIMMED, SolverName.SUBGRADIENT):
-        raise UsageError(
-            f"--smoothing softplus has no meaning for --solver {solver}; it belongs to "
-            "subgradient or trimmed"
-        )
+    if solver is not SolverName.AUTO and not load_solver(solver).softplus:
+        able = " and ".join(sorted(name for name in SOLVERS if load_solver(name).softplus))
+        raise UsageError(f"--smoothing softplus is not used by --solver {solver} (only by {able})")
 
 
 def make_features(design: Design, options: FitOptions, report: Report = silent) -> Features:
@@ -144,7 +150,7 @@ def fit_design(
     phi, outer = features.phi, features.outer
     problem = make_problem(phi, design.y, loss, options.risk, mu, smoothing, outer)
     _check_kept_rows(problem, options)
-    if choose(problem, options.solver).solver is not SolverName.TRIMMED or problem.flat:
+    if not reads_majority(problem, options.solver):
         majority = None
     elif majority is None:
         majority = judge_rows(design, options)

@@ -9,6 +9,9 @@ import numpy as np
 from lrisk_cli.solvers.draws import random_state
 from lrisk_cli.solvers.problem import Problem
 
+# Rows in a batch, unless the user says how many.
+BATCH_SIZE = 64
+
 
 class Batches:
     """Workspaces for batches of m rows of a problem, and the random state that draws them."""

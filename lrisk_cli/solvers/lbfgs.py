@@ -9,8 +9,16 @@ from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.solvers.curvature import bends
 from lrisk_cli.solvers.descent import Precondition, Spot, descend
 from lrisk_cli.solvers.problem import Problem
-from lrisk_cli.solvers.proximal import FIRST_NU, LEAST_SPREAD, UNSOLVED, Iterate, ProximalPoint
-from lrisk_cli.solvers.solution import Limits
+from lrisk_cli.solvers.proximal import (
+    FIRST_NU,
+    LEAST_SPREAD,
+    UNSOLVED,
+    Iterate,
+    ProximalPoint,
+    run_proximal,
+)
+from lrisk_cli.solvers.solution import Limits, Solution
+from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.solvers.ties import TieInverse
 from lrisk_cli.types import Array
 
@@ -166,3 +174,16 @@ class Lbfgs(ProximalPoint):
         asked = self.course.limits.tol * self.course.gained
         enough = max(share * (objective - by_projection), 0.1 * asked)
         return min(enough, COARSE * by_projection)
+
+
+def _suits(problem: Problem) -> str | None:
+    if problem.smoothing is not None:
+        return None
+    return f"{problem.shape[0] * problem.shape[1]} unknowns are too many for newton"
+
+
+def _run(job: Job) -> Solution:
+    return run_proximal(job, Lbfgs)
+
+
+SPEC = SolverSpec(_run, needs=frozenset({Need.CONVEX_RISK}), suits=_suits)

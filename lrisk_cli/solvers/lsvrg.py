@@ -13,7 +13,10 @@ import numpy as np
 from lrisk_cli.names import Sampling
 from lrisk_cli.native.kernels import core
 from lrisk_cli.solvers.draws import RowDraws, Rows, random_state
+from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.solution import Solution
+from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.types import Array
 
 LANE = 8
@@ -159,3 +162,27 @@ def _multinomial(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Ar
 
 
 _KERNELS = {0: _squared, 1: _binary, 2: _multinomial}
+
+
+def _suits(problem: Problem) -> str | None:
+    return None if problem.smoothing is None else "smoothing was asked for"
+
+
+def _run(job: Job) -> Solution:
+    options = job.options
+    method = Lsvrg(
+        job.problem,
+        options.seed,
+        options.epoch_length,
+        options.checkpoint_probability or 0.0,
+        options.sampling or Sampling.WEIGHTS,
+    )
+    return run_method(job, method)
+
+
+SPEC = SolverSpec(
+    _run,
+    needs=frozenset({Need.DENSE_ROWS}),
+    options=frozenset({"epoch_length", "checkpoint_probability", "sampling"}),
+    suits=_suits,
+)

@@ -1,12 +1,15 @@
 """Stochastic regularised dual averaging (SRDA): the mean of all subgradients decides W."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
-from lrisk_cli.solvers.batches import Batches, safe_step
+from lrisk_cli.solvers.batches import BATCH_SIZE, Batches, safe_step
+from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.solution import Solution
+from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.types import Array
 
 
@@ -18,7 +21,7 @@ class Srda:
 
     problem: Problem
     seed: int
-    batch_size: int = 64
+    batch_size: int = BATCH_SIZE
     _batches: Batches = field(init=False)
     _W: Array = field(init=False)
     _sum: Array = field(init=False)
@@ -45,3 +48,13 @@ class Srda:
         )  # fmt: skip
         self._done += work.per_epoch
         return self._W.copy(), work.passes
+
+
+def _run(job: Job) -> Solution:
+    options = job.options
+    # Dual averaging begins at zero, whatever is known of a neighbouring problem.
+    method = Srda(job.problem, options.seed, options.batch_size or BATCH_SIZE)
+    return run_method(replace(job, start=None), method)
+
+
+SPEC = SolverSpec(_run, needs=frozenset({Need.DENSE_ROWS}), options=frozenset({"batch_size"}))

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.certificate import InverseCurvature, weighted_minimiser
+from lrisk_cli.solvers.direct import solve_mean
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Ended, Limits, Solution, SolverRun
+from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.solvers.starts import MAJORITY, Start, starts
 from lrisk_cli.types import Array
 
@@ -178,3 +180,24 @@ def _best_of(ended: tuple[Ended, ...], best: str) -> str:
         return f"one start ({best}), objective {objectives[0]:.4g}"
     low, high = min(objectives), max(objectives)
     return f"best of {len(ended)} starts ({best}), objectives {low:.4g} to {high:.4g}"
+
+
+def _suits(_: Problem) -> str:
+    return "the risk falls with the loss and is not convex"
+
+
+def _run(job: Job) -> Solution:
+    if job.problem.flat:
+        return solve_mean(job.problem, job.limits, job.report, job.start)
+    return solve_trimmed(
+        job.problem,
+        job.limits,
+        majority=job.majority,
+        track_ranks=job.options.track_ranks,
+        report=job.report,
+    )
+
+
+SPEC = SolverSpec(
+    _run, needs=frozenset({Need.FALLING_RISK}), suits=_suits, softplus=True, majority=True
+)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from helpers.docs import markdown_table
 from helpers.matrix import matrix
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.evaluation.corruption import Corruption, corrupt, parse_corruption
@@ -30,19 +31,24 @@ def test_a_spec_is_read_and_spelled(kind, text):
     assert str(read) == f"{kind}:0.2"
 
 
+def test_the_manual_lists_exactly_the_corruptions():
+    listed = [row[0].strip("`") for row in markdown_table("docs/compare.md", "kind")]
+    assert listed == list(CORRUPTIONS)
+
+
 @pytest.mark.parametrize(
     ("text", "finding"),
     [
         ("labels:0.2", "did you mean label"),
-        ("noise:0.2", "known kinds: label, feature"),
+        ("noise:0.2", "known corruptions: label:FRACTION, feature:FRACTION"),
         ("label", "for example label:0.2"),
         ("label:", "for example label:0.2"),
-        ("label:many", "got 'many', write label:0.2"),
+        ("label:many", "must be a number, for example label:0.2; got 'many'"),
         ("label:0", "between 0 and 0.5"),
         ("label:0.5", "between 0 and 0.5"),
         ("label:-0.1", "between 0 and 0.5"),
         ("flip:nan", "between 0 and 0.5"),
-        ("", "known kinds"),
+        ("", "known corruptions"),
     ],
 )
 def test_a_wrong_spec_is_answered_with_a_remedy(text, finding):
