@@ -136,7 +136,7 @@ def run(job: Job, *, force: bool, quiet: bool, bar: bool) -> Done:
         clock.lap("solve_s")
         _judge(job, results, design, held_out, test, report)
         # The largest array of all: from here on only its scores are needed.
-        design = replace(design, X=design.X[:0].copy())
+        design = replace(design, rows=design.rows.take(slice(0)))
         clock.lap("test_s")
         _write(job, results, design)
         clock.lap("write_s")
@@ -233,27 +233,29 @@ def _add_figures(
     from lrisk_cli.commands.scoring import sample_rows
     from lrisk_cli.evaluation.metrics import judge_rows, parse_risks
 
+    model = result.fitted.model
     result.figures[name] = judge_rows(
-        result.fitted.model.task, scored.losses, design.targets, scored.predictions, parse_risks(())
-    )
+        model.task, scored.losses, design.targets, scored.predictions, parse_risks(()),
+        model.row_loss.metrics, half_squared=model.row_loss.quadratic,
+    )  # fmt: skip
     if paged:
         result.seen[name] = sample_rows(design, scored)
 
 
 def _judge_table(results: list[Result], table: "Table", report: Report) -> None:
     """Add the figures of each model on a table, which is read once; they encode it alike."""
-    from lrisk_cli.commands.scoring import SAMPLED_ROWS, RowTally, score_table
-    from lrisk_cli.evaluation.metrics import Tally, parse_risks, tally_figures
+    from lrisk_cli.commands.scoring import SAMPLED_ROWS, RowTally, make_tally, score_table
+    from lrisk_cli.evaluation.metrics import parse_risks, tally_figures
     from lrisk_cli.tables.row_sample import RowSample
 
     models = [result.fitted.model for result in results]
-    tallies = [Tally(model.task) for model in models]
+    tallies = [make_tally(model) for model in models]
     samples = [RowSample(SAMPLED_ROWS) for _ in models]
     columns = [*models[0].encoding.needed_names, models[0].target.name]
     for scored, _ in score_table(models[0], table, columns, None, RowTally(), report):
         targets: Any = scored.targets
         for model, tally, sample in zip(models, tallies, samples, strict=True):
-            Z, exposure = model.margins(scored.encoded.X), scored.encoded.exposure
+            Z, exposure = model.margins(scored.encoded.rows), scored.encoded.exposure
             predictions = model.predict(Z, exposure)
             tally.add(model.losses(Z, targets, exposure), targets, predictions)
             sample.add(scored.rows, predictions, targets)
@@ -287,7 +289,7 @@ def _write_page(path: str, result: Result, design: "Design") -> None:
     from lrisk_cli.reports.html import write_page
     from lrisk_cli.reports.model_pages import fit_page
 
-    model, counts = result.fitted.model, replace(design.counts, used=len(design.rows))
+    model, counts = result.fitted.model, replace(design.counts, used=len(design.row_numbers))
     rows = [judged_rows(name, model, *of_rows) for name, of_rows in result.seen.items()]
     notes, epochs = (*design.notes, *result.notes), result.fitted.solution.epochs
     write_page(path, fit_page(model, counts, result.figures, notes, epochs, rows, command_line()))
@@ -297,7 +299,7 @@ def _losses_columns(model: "Model", design: "Design", scored: "ScoredRows") -> d
     from lrisk_cli.commands.scoring import labelled
     from lrisk_cli.evaluation.rankings import losses_columns
 
-    named = {"row": design.rows, "prediction": labelled(model, scored.predictions)}
+    named = {"row": design.row_numbers, "prediction": labelled(model, scored.predictions)}
     if design.ids is not None:
         named["id"] = design.ids
     return losses_columns(named, labelled(model, design.targets), scored.losses, model.spectrum)

@@ -208,11 +208,10 @@ def score_all(
 
     worst: takes the rows with the largest losses, if anybody asks for them.
     """
-    from lrisk_cli.evaluation.metrics import Tally
     from lrisk_cli.tables.row_sample import RowSample
 
     kept = RowKeeper() if keep else None
-    result = ScoredTable(Tally(model.task), RowTally(), kept, RowSample(SAMPLED_ROWS))
+    result = ScoredTable(make_tally(model), RowTally(), kept, RowSample(SAMPLED_ROWS))
     columns = [*model.encoding.needed_names, model.target.name]
     for scored, ids in score_table(model, table, columns, id_column, result.rows, report):
         assert scored.losses is not None and scored.targets is not None  # noqa: S101, PT018
@@ -229,12 +228,20 @@ def score_all(
     return result
 
 
+def make_tally(model: "Model") -> "Tally":
+    """What collects the errors that the loss of the model brings."""
+    from lrisk_cli.evaluation.metrics import Tally
+
+    loss = model.row_loss
+    return Tally(model.task, loss.metrics, half_squared=loss.quadratic)
+
+
 def sample_rows(design: "Design", scored: "ScoredRows") -> "tuple[Any, RowSample]":
     """The losses of a design, and a few of its rows as score_all keeps them."""
     from lrisk_cli.tables.row_sample import RowSample
 
     sample = RowSample(SAMPLED_ROWS)
-    sample.add(design.rows, scored.predictions, design.targets)
+    sample.add(design.row_numbers, scored.predictions, design.targets)
     return scored.losses, sample
 
 

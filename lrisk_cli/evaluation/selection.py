@@ -17,15 +17,23 @@ from lrisk_cli.design.design import (
     find_task,
 )
 from lrisk_cli.errors import DataError, UsageError, quote
-from lrisk_cli.evaluation.metrics import ROW_METRICS, Figures, is_risk, judge_rows, metric_name
+from lrisk_cli.evaluation.metrics import Figures, judge_rows
+from lrisk_cli.evaluation.registry import (
+    ERROR_NEEDS,
+    Needs,
+    is_risk,
+    judges_predictions,
+    larger_is_better,
+    list_metrics,
+    metric_name,
+)
 from lrisk_cli.evaluation.splits import folds
 from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, score_design
 from lrisk_cli.models.model import Model
-from lrisk_cli.names import DEFAULT_RISK, LARGER_IS_BETTER, Task, Unseen
+from lrisk_cli.names import DEFAULT_RISK, Task, Unseen
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import parse_risk
-
-Rows = NDArray[np.intp]
+from lrisk_cli.types import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,7 @@ class Scheme:
     @property
     def larger_is_better(self) -> bool:
         """Whether the candidate with the largest figure wins."""
-        return self.metric in LARGER_IS_BETTER
+        return larger_is_better(self.metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +104,17 @@ def default_metric(candidates: Sequence[FitOptions]) -> str:
     return risks.pop() if len(risks) == 1 else DEFAULT_RISK
 
 
-def check_metric(text: str, task: Task) -> str:
-    """The spelling of a metric that can choose between models; others are refused."""
-    name = metric_name(text, task)
-    if name in ROW_METRICS:
+def check_metric(text: str, task: Task, errors: Sequence[str] = ()) -> str:
+    """The spelling of a metric that can choose between models; others are refused.
+
+    errors: the error metrics that the loss brings, where it is known.
+    """
+    name = metric_name(text, task, errors)
+    if not judges_predictions(name):
+        judging = list_metrics([*ERROR_NEEDS, Needs.LOSSES])
         raise UsageError(
-            f"--select-by {name} does not judge predictions; choose a risk of the losses, max, "
-            "rmse, mae, r2, accuracy or log_loss"
+            f"--select-by {name} does not judge predictions; choose a risk of the losses or one "
+            f"of {judging}"
         )
     return name
 
@@ -112,7 +124,7 @@ def cross_validate(
     columns: DesignOptions,
     candidates: Sequence[FitOptions],
     scheme: Scheme,
-    rows: Rows,
+    rows: Index,
     report: Report = silent,
 ) -> CrossValidation:
     """Fit every candidate without each fold in turn, and judge it on that fold.
@@ -121,7 +133,8 @@ def cross_validate(
     usable rows that take part. One copy of them is in memory at a time, beside `raw`.
     """
     task, _ = find_task(raw, columns.task)
-    scheme = replace(scheme, metric=check_metric(scheme.metric, task))
+    errors = candidates[0].loss.resolve(task).make(2).metrics
+    scheme = replace(scheme, metric=check_metric(scheme.metric, task, errors))
     fold_of = folds(len(rows), scheme.n_folds, scheme.seed)
     # A category that only the fold left out holds is the fault of the split, not of the table.
     columns = replace(columns, task=task, unseen=Unseen.OTHER)
@@ -172,7 +185,7 @@ def _judge(train: Design, test: Design, candidates: Sequence[FitOptions], metric
 
 
 def _split(
-    raw: RawDesign, columns: DesignOptions, rows: Rows, left_out: NDArray[np.bool_], fold: str
+    raw: RawDesign, columns: DesignOptions, rows: Index, left_out: NDArray[np.bool_], fold: str
 ) -> tuple[Design, Design]:
     """The designs of the rows to learn from and of those left out."""
     try:
@@ -201,8 +214,9 @@ def _figure(model: Model, test: Design, metric: str) -> float:
     spectra = (parse_risk(metric),) if is_risk(metric) else ()
     scored = score_design(model, test)
     figures: Figures = judge_rows(
-        model.task, scored.losses, test.targets, scored.predictions, spectra
-    )
+        model.task, scored.losses, test.targets, scored.predictions, spectra,
+        model.row_loss.metrics, half_squared=model.row_loss.quadratic,
+    )  # fmt: skip
     value = figures[metric]
     if value is None:
         raise DataError(
@@ -215,8 +229,10 @@ def _figure(model: Model, test: Design, metric: str) -> float:
 def _oddities(train: Design, test: Design) -> Iterator[str]:
     """What a fold lacks that the table has, as sentences without their beginning."""
     encoding = train.encoding
-    varies = np.any(test.X - train.X[0], axis=0)
-    for at in np.flatnonzero((np.ptp(train.X, axis=0) == 0.0) & varies):
+    learned, judged = train.rows.column_stats(), test.rows.column_stats()
+    constant = learned.smallest == learned.largest
+    varies = (judged.smallest != learned.smallest) | (judged.largest != learned.smallest)
+    for at in np.flatnonzero(constant & varies):
         yield f"column '{encoding.column_names[at]}' is constant in the rows to learn from"
     classes = encoding.target.classes
     if classes:
@@ -225,8 +241,8 @@ def _oddities(train: Design, test: Design) -> Iterator[str]:
     stop = 0
     for feature in encoding.features:
         stop += feature.n_columns
-        block = test.X[:, stop - feature.n_columns : stop - feature.indicator]
-        if feature.kind == "category" and not block.any(axis=1).all():
+        columns = slice(stop - feature.n_columns, stop - feature.indicator)
+        if feature.kind == "category" and not test.rows.all_marked(columns):
             yield f"rows are judged whose category of '{feature.name}' was not learned"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.names import Task
-from lrisk_cli.native.kernels import core
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Codes, Targets
 
 Wide = NDArray[np.longdouble]
@@ -34,7 +34,7 @@ class Roundings:
 class Checkpoint:
     """What the steps of LSVRG need: step c_i (n,) or one for all, X Wbar (n, k), G (d, k)."""
 
-    X: Array
+    rows: Rows
     y: Targets
     mu: float
     factors: Array
@@ -171,9 +171,9 @@ class Loss(ABC):
         records = np.ascontiguousarray(
             np.column_stack([at.margins[:, 0], self.derivatives(at.margins, at.y)[:, 0]])
         )
-        core.lsvrg_margin_steps(
-            self.code, self.parameter, at.X, at.y.reshape(len(at.y), -1), at.factors, records,
-            at.gradient[:, 0], V[:, 0], scalars, step, at.mu, rows,
+        at.rows.steps(
+            "lsvrg_margin", self.code, self.parameter, at.y.reshape(len(at.y), -1), at.factors,
+            records, at.gradient[:, 0], V[:, 0], scalars, step, at.mu, rows,
         )  # fmt: skip
         return V
 

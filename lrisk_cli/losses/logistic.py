@@ -95,9 +95,10 @@ class BinaryLoss(LogisticLoss):
         core.binary_slopes(at.margins[:, 0], np.zeros(len(at.y)), chances)
         records = np.empty((len(at.y), 2))
         records[:, 0], records[:, 1] = at.margins[:, 0], chances
-        core.lsvrg_binary_steps(
-            at.X, at.factors, records, at.gradient[:, 0], V[:, 0], scalars, step, at.mu, rows
-        )
+        at.rows.steps(
+            "lsvrg_binary",
+            at.factors, records, at.gradient[:, 0], V[:, 0], scalars, step, at.mu, rows,
+        )  # fmt: skip
         return V
 
 
@@ -174,9 +175,10 @@ class MultinomialLoss(LogisticLoss):
         records[:, 1, :k] = self.probabilities(at.margins)
         V, G = np.zeros((2, d, width))
         G[:, :k] = at.gradient
-        core.lsvrg_multinomial_steps(
-            at.X, at.factors, records, G, V, scalars, step, at.mu, rows, np.empty((2, width))
-        )
+        at.rows.steps(
+            "lsvrg_multinomial",
+            at.factors, records, G, V, scalars, step, at.mu, rows, np.empty((2, width)),
+        )  # fmt: skip
         return np.ascontiguousarray(V[:, :k])
 
 

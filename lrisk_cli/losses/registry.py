@@ -5,13 +5,12 @@ A loss is one file of this package, with a function `make`, and its entry here.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from lrisk_cli.errors import UsageError
 from lrisk_cli.names import Task
+from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
 
 if TYPE_CHECKING:
     from lrisk_cli.losses.base import Loss
@@ -19,33 +18,30 @@ if TYPE_CHECKING:
 AUTO = "auto"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A loss of the registry. words: for the help; natural: what `auto` takes for the task.
-
-    parameter: its name, for losses that have one; a number greater than 0.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry(Choice):
+    """A loss of the registry. natural: it is what `auto` takes for its task."""
 
     task: Task
-    words: str
     natural: bool = False
-    parameter: str | None = None
 
 
+_DELTA = Parameter("DELTA", "delta", "greater than 0", lambda delta: delta > 0.0, 1.5)
 ENTRIES: dict[str, Entry] = {
-    "squared": Entry(Task.REGRESSION, "half the squared error", natural=True),
+    "squared": Entry("half the squared error", task=Task.REGRESSION, natural=True),
     "logistic": Entry(
-        Task.CLASSIFICATION, "minus the log-probability of the true class", natural=True
+        "minus the log-probability of the true class", task=Task.CLASSIFICATION, natural=True
     ),
     "huber": Entry(
-        Task.REGRESSION,
-        "the squared one up to an error of DELTA, in units of the target, and linear beyond",
-        parameter="DELTA",
+        "squared up to an error of DELTA, in units of the target, and linear beyond",
+        _DELTA,
+        task=Task.REGRESSION,
     ),
     "poisson": Entry(
-        Task.REGRESSION, "half the deviance of counts with a log link; takes --exposure"
+        "half the deviance of counts with a log link; takes --exposure", task=Task.REGRESSION
     ),
 }
+_CHOICES: dict[str, Choice] = {AUTO: Choice("follows the task"), **ENTRIES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +52,7 @@ class LossChoice:
     parameter: float | None = None
 
     def __str__(self) -> str:
-        return self.name if self.parameter is None else f"{self.name}:{_spell(self.parameter)}"
+        return spell(self.name, self.parameter)
 
     @property
     def implied_task(self) -> Task | None:
@@ -82,29 +78,7 @@ class LossChoice:
 
 def parse_loss(text: str) -> LossChoice:
     """Read `name` or `name:parameter`; a wrong one is answered with a sentence."""
-    name, _, argument = text.strip().partition(":")
-    name = name.lower()
-    if name not in (AUTO, *ENTRIES):
-        near = get_close_matches(name, [AUTO, *ENTRIES], n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known losses: {', '.join(ENTRIES)}"
-        raise UsageError(f"unknown loss {text!r}; {hint}")
-    entry = ENTRIES.get(name)
-    if entry is None or entry.parameter is None:
-        if argument:
-            raise UsageError(f"the {name} loss takes no parameter; got {text!r}, write {name}")
-        return LossChoice(name)
-    if not argument:
-        raise UsageError(f"the {name} loss needs its {entry.parameter}, for example {name}:1.5")
-    try:
-        parameter = float(argument)
-    except ValueError:
-        parameter = 0.0
-    if not (isfinite(parameter) and parameter > 0.0):
-        raise UsageError(
-            f"the {entry.parameter} of the {name} loss must be a number greater than 0; got "
-            f"{argument!r}"
-        )
-    return LossChoice(name, parameter)
+    return LossChoice(*parse_choice(text, "loss", _CHOICES, plural="losses"))
 
 
 def make_loss(text: str, n_classes: int = 0) -> "Loss":
@@ -114,19 +88,10 @@ def make_loss(text: str, n_classes: int = 0) -> "Loss":
 
 def describe_losses() -> str:
     """All of them, for the help: "squared: half the squared error; huber:DELTA: ..."."""
-    return "; ".join(
-        f"{name if entry.parameter is None else f'{name}:{entry.parameter}'}: {entry.words}"
-        for name, entry in ENTRIES.items()
-    )
+    return "; ".join(f"{entry.spelling(name)}: {entry.summary}" for name, entry in ENTRIES.items())
 
 
 def loss_pattern() -> str:
     """What spells a loss in a model file, as a regular expression."""
     names = (name + (":.+" if entry.parameter else "") for name, entry in ENTRIES.items())
     return f"^({'|'.join(names)})$"
-
-
-def _spell(parameter: float) -> str:
-    """As briefly as reads back to the same number."""
-    brief = f"{parameter:g}"
-    return brief if float(brief) == parameter else repr(parameter)

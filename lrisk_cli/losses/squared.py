@@ -69,8 +69,8 @@ class SquaredLoss(Loss):
         self, at: Checkpoint, scalars: Array, step: float, rows: NDArray[np.int32]
     ) -> Array:
         V = np.zeros_like(at.gradient)
-        core.lsvrg_squared_steps(
-            at.X, at.factors, at.gradient[:, 0], V[:, 0], scalars, step, at.mu, rows
+        at.rows.steps(
+            "lsvrg_squared", at.factors, at.gradient[:, 0], V[:, 0], scalars, step, at.mu, rows
         )
         return V
 

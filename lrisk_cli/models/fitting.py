@@ -20,8 +20,16 @@ from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.robust.inlier_weights import InlierWeights, find_majority
 from lrisk_cli.solvers.problem import Problem, make_problem
+from lrisk_cli.solvers.registry import SOLVERS, load_solver
 from lrisk_cli.solvers.reweight import reweight
-from lrisk_cli.solvers.select import SolverOptions, check_options, check_risk, choose, solve
+from lrisk_cli.solvers.select import (
+    SolverOptions,
+    check_options,
+    check_risk,
+    choose,
+    reads_majority,
+    solve,
+)
 from lrisk_cli.solvers.solution import Limits, Solution
 from lrisk_cli.types import Array
 
@@ -106,17 +114,16 @@ def _check_smoothing(options: FitOptions) -> None:
             f"--smoothing softplus smooths the cut of a subquantile and {risk} has none; leave it "
             "out"
         )
-    if solver not in (SolverName.AUTO, SolverName.TRIMMED, SolverName.SUBGRADIENT):
-        raise UsageError(
-            f"--smoothing softplus has no meaning for --solver {solver}; it belongs to "
-            "subgradient or trimmed"
-        )
+    if solver is not SolverName.AUTO and not load_solver(solver).softplus:
+        able = " and ".join(sorted(name for name in SOLVERS if load_solver(name).softplus))
+        raise UsageError(f"--smoothing softplus is not used by --solver {solver} (only by {able})")
 
 
 def make_features(design: Design, options: FitOptions, report: Report = silent) -> Features:
     """The features of a design's rows; fits that differ in risk or penalty can share them."""
     constant, seed = design.encoding.intercept, options.solver.seed
-    return build_features(design.X, options.features, constant=constant, seed=seed, report=report)
+    rows, asked = design.rows, options.features
+    return build_features(rows, asked, constant=constant, seed=seed, report=report)
 
 
 def fit_design(
@@ -134,7 +141,7 @@ def fit_design(
     the rows, where it is known already.
     """
     options = replace(options, limits=options.limits.begun())
-    n_rows = len(design.X)
+    n_rows = design.rows.shape[0]
     target = design.encoding.target
     loss = choose_loss(options.loss, target)
     mu = 1.0 / n_rows if options.l2 is None else options.l2
@@ -147,7 +154,7 @@ def fit_design(
         exposure=design.exposure,
     )  # fmt: skip
     _check_kept_rows(problem, options)
-    if choose(problem, options.solver).solver is not SolverName.TRIMMED or problem.flat:
+    if not reads_majority(problem, options.solver):
         majority = None
     elif majority is None:
         majority = judge_rows(design, options)
@@ -176,7 +183,7 @@ def judge_rows(design: Design, options: FitOptions) -> InlierWeights:
     _check_targets(design, loss)
     with one_thread():
         return find_majority(
-            design.X,
+            design.rows,
             loss.targets(design.y, design.exposure),
             loss,
             constant=design.encoding.intercept,
@@ -216,7 +223,7 @@ class ScoredRows:
 
 def score_design(model: Model, design: Design) -> ScoredRows:
     """Predict the rows of a design and compare with their targets."""
-    Z, exposure = model.margins(design.X), design.exposure
+    Z, exposure = model.margins(design.rows), design.exposure
     return ScoredRows(model.predict(Z, exposure), model.losses(Z, design.targets, exposure))
 
 
@@ -233,13 +240,13 @@ def _check_targets(design: Design, loss: Loss) -> None:
     invalid = loss.find_invalid(design.targets)
     if invalid is not None:
         at, demand = invalid
-        place = f"column '{design.encoding.target.name}', row {int(design.rows[at])}"
+        place = f"column '{design.encoding.target.name}', row {int(design.row_numbers[at])}"
         raise invalid_target(place, float(design.targets[at]), loss.name, demand)
 
 
 def _check_kept_rows(problem: Problem, options: FitOptions) -> None:
     """Refuse to learn more columns than a subquantile keeps rows."""
-    risk, n_columns = options.risk, problem.X.shape[1]
+    risk, n_columns = options.risk, problem.shape[0]
     if risk.name != "subquantile" or options.features.kernel is not KernelName.LINEAR:
         return
     n_kept = round(float(risk.parameter or 0.0) * problem.n_rows)
@@ -299,7 +306,7 @@ def _record(
         step=solution.step,
         seed=options.solver.seed,
         rows_read=design.counts.read,
-        rows_used=len(design.X),
+        rows_used=design.rows.shape[0],
         rows_dropped=sum(design.counts.dropped.values()),
         drop_reasons=design.counts.dropped,
         fingerprint=design.fingerprint,

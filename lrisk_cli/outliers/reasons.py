@@ -39,6 +39,8 @@ from lrisk_cli.design.encoding import Encoding, Feature
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
+from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array
 
 # Numbers, or codes of classes.
@@ -107,24 +109,26 @@ def join_reasons(reasons: Sequence[Reasons]) -> Reasons:
     )
 
 
-def usual_row(X: Array, encoding: Encoding) -> Usual:
+def usual_row(rows: Rows, encoding: Encoding) -> Usual:
     """Medians and robust deviations of numbers, the most frequent category of each text.
 
     Of dates the median, and its parts.
 
-    Where most rows have the same number, its deviation is the common one. X: (n, columns), n > 0.
+    Where most rows have the same number, its deviation is the common one. There is a row at least.
     """
-    centre, spread = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    n_rows, n_columns = rows.shape
+    centre, spread = np.zeros(n_columns), np.zeros(n_columns)
+    # Those of categories are counts.
+    sums = rows.combine(np.ones((n_rows, 1)))[:, 0]
     for feature, first, _ in spans(encoding):
         if feature.numeric:
-            values = X[:, first]
+            values = rows.column(first)
             centre[first] = np.median(values)
             _set_parts(centre, feature, first)
             typical = MAD_TO_DEVIATION * float(np.median(np.abs(values - centre[first])))
             spread[first] = typical or np.std(values)
         else:
-            cells = X[:, first : first + feature.n_values]
-            centre[first + np.argmax(cells.sum(axis=0))] = 1.0
+            centre[first + np.argmax(sums[first : first + feature.n_values])] = 1.0
     centre[encoding.n_columns - encoding.intercept :] = 1.0
     return Usual(centre, spread)
 
@@ -160,7 +164,7 @@ def split_losses(
 
     exposure: (m,), where the model needs it; the usual row has that of the row beside it.
     """
-    at_usual = np.repeat(model.margins(usual.centre[np.newaxis]), len(X), axis=0)
+    at_usual = np.repeat(model.margins(DenseRows(usual.centre[np.newaxis])), len(X), axis=0)
     if not model.is_linear:
         return _leave_one_out(model, usual, X, targets, at_usual, exposure)
     first_columns = _first_columns(model.encoding)
@@ -170,9 +174,10 @@ def split_losses(
     if model.task is Task.REGRESSION:
         moves *= model.target.scale * W[:, 0]
         effects = np.add.reduceat(moves, first_columns, axis=1)
-        before, parts = _split_numbers(model, at_usual, model.margins(X), targets, exposure)
-        return Parts(before, effects * parts[:, np.newaxis], effects)
-    others = likeliest_other(model.margins(X), targets)
+        Z = model.margins(DenseRows(X))
+        before, slopes = _split_numbers(model, at_usual, Z, targets, exposure)
+        return Parts(before, effects * slopes[:, np.newaxis], effects)
+    others = likeliest_other(model.margins(DenseRows(X)), targets)
     by_class = np.column_stack([np.zeros(n_columns), W[:, 0]]) if W.shape[1] == 1 else W
     moves *= (by_class[:, others] - by_class[:, targets]).T
     effects = np.add.reduceat(moves, first_columns, axis=1)
@@ -242,7 +247,7 @@ def _effect_words(model: Model) -> Callable[[float], str]:
 
 def _findings(model: Model, X: Array, targets: Targets, exposure: Array | None) -> list[str]:
     """What the row holds and what the model expects."""
-    Z, name = model.margins(X), model.target.name
+    Z, name = model.margins(DenseRows(X)), model.target.name
     if model.task is Task.REGRESSION:
         pairs = zip(targets.tolist(), model.predict(Z, exposure).tolist(), strict=True)
         return [f"{name} {spell_cell(y)} where {spell(f)} is expected" for y, f in pairs]
@@ -305,7 +310,7 @@ def _leave_one_out(
     at_usual: Array,
     exposure: Array | None,
 ) -> Parts:
-    Z = model.margins(X)
+    Z = model.margins(DenseRows(X))
     losses = model.losses(Z, targets, exposure)
     others = None if model.task is Task.REGRESSION else likeliest_other(Z, targets)
     shape = (len(X), len(model.encoding.features))
@@ -313,7 +318,7 @@ def _leave_one_out(
     for j, (_, first, stop) in enumerate(spans(model.encoding)):
         without = X.copy()
         without[:, first:stop] = usual.centre[first:stop]
-        moved = model.margins(without)
+        moved = model.margins(DenseRows(without))
         parts[:, j] = losses - model.losses(moved, targets, exposure)
         if others is None:
             effects[:, j] = (model.in_units(Z) - model.in_units(moved))[:, 0]

@@ -12,9 +12,11 @@ import numpy as np
 
 from lrisk_cli.losses.base import Checkpoint
 from lrisk_cli.names import Sampling
-from lrisk_cli.native.kernels import core
 from lrisk_cli.solvers.draws import RowDraws, random_state
+from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.solution import Solution
+from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.types import Array
 
 
@@ -47,9 +49,7 @@ class Lsvrg:
 
         Twice that for the mean, whose weights do not jump.
         """
-        norms = np.empty(self.problem.n_rows)
-        core.row_norms(self.problem.X, norms)
-        norms *= self.problem.loss.row_smoothness(self.problem.y)
+        norms = self.problem.rows.row_norms() * self.problem.loss.row_smoothness(self.problem.y)
         largest = float(norms.max())
         if self.sampling is Sampling.UNIFORM:
             largest *= self.problem.n_rows * float(self.problem.sigma.max())
@@ -99,7 +99,31 @@ class Lsvrg:
         rows = self._draws.draw(n_steps)
         scalars = np.array([1.0, 0.0])
         problem = self.problem
-        checkpoint = Checkpoint(problem.X, problem.y, problem.mu, factors, margins, gradient)
+        checkpoint = Checkpoint(problem.rows, problem.y, problem.mu, factors, margins, gradient)
         V = problem.loss.lsvrg_steps(checkpoint, scalars, step, rows)
         new: Array = W + scalars[0] * V - scalars[1] * gradient
         return new
+
+
+def _suits(problem: Problem) -> str | None:
+    return None if problem.smoothing is None else "smoothing was asked for"
+
+
+def _run(job: Job) -> Solution:
+    options = job.options
+    method = Lsvrg(
+        job.problem,
+        options.seed,
+        options.epoch_length,
+        options.checkpoint_probability or 0.0,
+        options.sampling or Sampling.WEIGHTS,
+    )
+    return run_method(job, method)
+
+
+SPEC = SolverSpec(
+    _run,
+    needs=frozenset({Need.DENSE_ROWS}),
+    options=frozenset({"epoch_length", "checkpoint_probability", "sampling"}),
+    suits=_suits,
+)

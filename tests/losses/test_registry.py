@@ -95,8 +95,11 @@ def test_names_are_read_without_numpy() -> None:
     ("text", "sentence"),
     [
         ("sqared", "unknown loss 'sqared'; did you mean squared?"),
-        ("zzz", "unknown loss 'zzz'; known losses: squared, logistic, huber, poisson"),
-        ("squared:2", "the squared loss takes no parameter; got 'squared:2', write squared"),
+        ("zzz", "unknown loss 'zzz'; known losses: auto, squared, logistic, huber:DELTA, poisson"),
+        ("squared:2", "squared takes no parameter; got 'squared:2', write squared"),
+        ("huber", "huber needs its delta, for example huber:1.5"),
+        ("huber:0", "huber delta must be greater than 0; got 0"),
+        ("huber:x", "huber delta must be a number, for example huber:1.5; got 'x'"),
     ],
 )
 def test_wrong_names_are_answered_with_a_sentence(text: str, sentence: str) -> None:
