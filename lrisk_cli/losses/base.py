@@ -159,6 +159,10 @@ class Loss(ABC):
         """Losses as sizes of errors that are about normal; None for classes. (n,), a new array."""
         return None
 
+    def describe_output(self, name: str) -> str:
+        """What the coefficients of an output add up to. name: the target, or a class."""
+        return name
+
     def describe_score(self, scale: str, target: str) -> str:
         """What the score of a row is that sizes give, for people. scale: of an inlier's size."""
         return f"error of the prediction, in deviations of {scale} {target}"

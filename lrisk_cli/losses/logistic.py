@@ -49,6 +49,9 @@ class BinaryLoss(LogisticLoss):
     def n_outputs(self) -> int:
         return 1
 
+    def describe_output(self, name: str) -> str:
+        return f"log-odds of {name}"
+
     @property
     def roundings(self) -> Roundings:
         """Of a loss: exp, log1p, a sum."""

@@ -126,6 +126,9 @@ class PoissonLoss(Loss):
         """The size of the deviance residual."""
         return half_squares_to_sizes(losses)
 
+    def describe_output(self, name: str) -> str:
+        return f"log mean of {name}"
+
     def describe_score(self, scale: str, target: str) -> str:
         return f"deviance residual of {target}, in deviations of {scale}"
 

@@ -59,6 +59,7 @@ def fit_document(
         "loss": model.loss,
         "l2": model.l2,
         "feature_map": model.feature_map.summary(),
+        **_exposure(model),
         "fit": model.fit.as_dict(),
         "training": training,
         "holdout": holdout,
@@ -171,9 +172,16 @@ def model_document(path: str, model: Model) -> dict[str, Any]:
         "loss": model.loss,
         "l2": model.l2,
         "feature_map": model.feature_map.summary(),
+        **_exposure(model),
         **(_coefficients(model, outputs) if model.is_linear else {}),
         "fit": model.fit.as_dict(),
     }
+
+
+def _exposure(model: Model) -> dict[str, str]:
+    """The column of exposures, of models that have one."""
+    name = model.encoding.exposure
+    return {} if name is None else {"exposure": name}
 
 
 def _coefficients(model: Model, outputs: Sequence[str]) -> dict[str, Any]:

@@ -147,7 +147,7 @@ def _figures_table(figures: Mapping[str, Figures], intervals: Intervals | None =
 def _coefficients(model: Model) -> Table:
     units = original_units(model)
     outputs = output_names(model)[:MAX_OUTPUTS]
-    heads = [f"log-odds of {outputs[0]}"] if len(model.target.classes) == 2 else outputs
+    heads = [model.row_loss.describe_output(output) for output in outputs]
     order = largest_first(units.effects)
     rows = [["(intercept)", *(number(x) for x in units.intercepts[: len(outputs)]), ""]]
     rows += [

@@ -75,7 +75,7 @@ def _print_coefficients(model: Model) -> None:
     print()
     units = original_units(model)
     outputs = output_names(model)
-    heads = [f"log-odds of {outputs[0]}"] if len(model.target.classes) == 2 else outputs
+    heads = [model.row_loss.describe_output(output) for output in outputs]
     rows_shown = [["column", *heads, "effect"]]
     rows_shown.append(["(intercept)", *map(number, units.intercepts), ""])
     for j in largest_first(units.effects):
@@ -101,6 +101,8 @@ def describe_model(model: Model, risk: str | None = None) -> str:
     classes = len(model.target.classes)
     what = "regression" if not classes else f"classification ({classes} classes)"
     risk = risk or model.risk
+    if encoding.exposure is not None:
+        features += f" with exposure {plain(encoding.exposure)}"
     return f"{what} of {plain(model.target.name)} on {features}; {risk} of {model.loss} losses"
 
 
