@@ -173,8 +173,8 @@ def _check_comparable(first: str, baseline: "Model", path: str, model: "Model") 
         )
     if model.loss != baseline.loss:
         raise UsageError(
-            f"{path} has {model.loss} losses and {first} {baseline.loss} ones; compare models of the "
-            "same loss"
+            f"{path} has {model.loss} losses and {first} {baseline.loss} ones; compare models of "
+            "the same loss"
         )
     if set(model.target.classes) != set(baseline.target.classes):
         raise UsageError(

@@ -21,6 +21,7 @@ from lrisk_cli.losses.base import Loss
 from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import Task
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
 from lrisk_cli.solvers.solution import Limits
@@ -168,7 +169,9 @@ def test_a_loss_that_states_no_roundings_proves_nothing(loss: Loss) -> None:
     silent = Silent(*(getattr(loss, each.name) for each in fields(loss)))
     X = np.random.default_rng(0).standard_normal((30, 2))
     y = draw_targets(loss, X @ np.ones((2, max(loss.n_outputs, 2))), np.random.default_rng(1))
-    found = solve(make_problem(X, y, silent, parse_risk("mean"), 0.1), SolverOptions(), Limits())
+    found = solve(
+        make_problem(DenseRows(X), y, silent, parse_risk("mean"), 0.1), SolverOptions(), Limits()
+    )
     assert not found.converged
     assert found.certificate.lower_bound == 0.0
     assert "rounding errors of this loss are not known" in found.status
