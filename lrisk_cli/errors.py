@@ -66,10 +66,10 @@ class NotConvergedError(LriskError):
 
 
 def _as_keyword(option: str, value: object) -> str:
-    """max_passes, max_passes='60': as Python writes it."""
+    """max_passes, max_passes=60, missing='drop': as Python writes it."""
     if value is None:
         return option
-    return f"{option}={value}" if isinstance(value, bool) else f"{option}={str(value)!r}"
+    return f"{option}={value}" if isinstance(value, int | float) else f"{option}={str(value)!r}"
 
 
 _spell_option: ContextVar[Callable[[str, object], str]] = ContextVar(

@@ -70,7 +70,7 @@ def cluster(
         columns=replace(
             columns.parse(),
             intercept=False,
-            aside=None if label is None else ("--label", label),
+            aside=None if label is None else ("label", label),
         ),
         clustering=search.parse(clusters.risk, seed.seed),
         label=label,

@@ -16,7 +16,7 @@ from lrisk_cli.design.design import (
     encode_design,
     find_task,
 )
-from lrisk_cli.errors import DataError, UsageError, quote
+from lrisk_cli.errors import DataError, InvalidOption, opt, quote
 from lrisk_cli.evaluation.metrics import ROW_METRICS, Figures, is_risk, judge_rows, metric_name
 from lrisk_cli.evaluation.splits import folds
 from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, score_design
@@ -100,9 +100,11 @@ def check_metric(text: str, task: Task) -> str:
     """The spelling of a metric that can choose between models; others are refused."""
     name = metric_name(text, task)
     if name in ROW_METRICS:
-        raise UsageError(
-            f"--select-by {name} does not judge predictions; choose a risk of the losses, max, "
-            "rmse, mae, r2, accuracy or log_loss"
+        raise InvalidOption(
+            "select_by",
+            "does not judge predictions; choose a risk of the losses, max, rmse, mae, r2, accuracy "
+            "or log_loss",
+            name,
         )
     return name
 
@@ -179,7 +181,7 @@ def _split(
         train, test = encode_design(copy_part(raw, rows), columns, hold_out=lambda _: left_out)
     except DataError as error:
         raise DataError(
-            f"{error} (the rows that fold {fold} of --cv learns from; try fewer folds)"
+            f"{error} (the rows that fold {fold} of {opt('cv')} learns from; try fewer folds)"
         ) from None
     assert test is not None  # noqa: S101
     return train, test
@@ -206,8 +208,8 @@ def _figure(model: Model, test: Design, metric: str) -> float:
     value = figures[metric]
     if value is None:
         raise DataError(
-            f"--select-by {metric} is not defined on a fold whose targets are all equal; choose "
-            "another metric or fewer folds"
+            f"{opt('select_by', metric)} is not defined on a fold whose targets are all equal; "
+            "choose another metric or fewer folds"
         )
     return value
 
@@ -238,5 +240,5 @@ def _notes(judged: Sequence[_Fold]) -> tuple[str, ...]:
     ]
     n_unproved = sum(fold.proved.count(False) for fold in judged)
     if n_unproved:
-        notes.append(f"cross-validation: {n_unproved} fits did not reach --tol")
+        notes.append(f"cross-validation: {n_unproved} fits did not reach {opt('tol')}")
     return tuple(notes)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.names import Sampling, SolverName, StartName
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
@@ -138,47 +138,54 @@ def check_risk(solver: SolverName, risk: Spectrum) -> None:
     every = [each for each in SolverName if each is not SolverName.AUTO]
     if not risk.rising and solver in CONVEX:
         able = ", ".join(each for each in every if each not in CONVEX)
-        raise UsageError(
-            f"--solver {solver} needs a convex risk and {risk} falls with the loss; choose among "
-            f"{able}, or leave it to auto"
+        raise InvalidOption(
+            "solver",
+            f"needs a convex risk and {risk} falls with the loss; choose among {able}, or leave it "
+            "to auto",
+            solver,
         )
     if risk.rising and not risk.flat and solver in FALLING:
         able = ", ".join(each for each in every if each not in FALLING)
-        raise UsageError(
-            f"--solver {solver} is for risks that fall with the loss and {risk} rises; choose "
-            f"among {able}, or leave it to auto"
+        raise InvalidOption(
+            "solver",
+            f"is for risks that fall with the loss and {risk} rises; choose among {able}, or leave "
+            "it to auto",
+            solver,
         )
 
 
 def check_options(options: SolverOptions) -> None:
     """Refuse options that the chosen solver would not read."""
-    for flag, given, readers in (
-        ("--step decay", options.decay, {SolverName.SGD}),
-        ("--batch-size", options.batch_size is not None, {SolverName.SGD, SolverName.SRDA}),
-        ("--epoch-length", options.epoch_length is not None, {SolverName.LSVRG}),
+    for name, given, readers in (
+        ("step", options.decay, {SolverName.SGD}),
+        ("batch_size", options.batch_size is not None, {SolverName.SGD, SolverName.SRDA}),
+        ("epoch_length", options.epoch_length is not None, {SolverName.LSVRG}),
         (
-            "--checkpoint-probability",
+            "checkpoint_probability",
             options.checkpoint_probability is not None,
             {SolverName.LSVRG},
         ),
-        ("--sampling", options.sampling is not None, {SolverName.LSVRG}),
-        ("--norm-bound", options.norm_bound is not None, {SolverName.SUBGRADIENT}),
-        ("--momentum", options.momentum is not None, {SolverName.SUBGRADIENT}),
-        ("--nesterov", options.nesterov, {SolverName.SUBGRADIENT}),
-        ("--start", options.start is not None, {SolverName.SUBGRADIENT}),
+        ("sampling", options.sampling is not None, {SolverName.LSVRG}),
+        ("norm_bound", options.norm_bound is not None, {SolverName.SUBGRADIENT}),
+        ("momentum", options.momentum is not None, {SolverName.SUBGRADIENT}),
+        ("nesterov", options.nesterov, {SolverName.SUBGRADIENT}),
+        ("start", options.start is not None, {SolverName.SUBGRADIENT}),
     ):
         if given and options.solver not in readers:
-            names = " or ".join(sorted(readers))
-            raise UsageError(
-                f"{flag} has no meaning for --solver {options.solver}; it belongs to {names}"
+            chosen, others = opt("solver", options.solver), " or ".join(sorted(readers))
+            raise InvalidOption(
+                name,
+                f"has no meaning for {chosen}; it belongs to {others}",
+                "decay" if name == "step" else None,
             )
     bound, momentum = options.norm_bound, options.momentum
     if bound is not None and not 0.0 < bound < float("inf"):
-        raise UsageError(f"--norm-bound must be greater than 0; got {bound:g}")
+        raise InvalidOption("norm_bound", f"must be greater than 0; got {bound:g}")
     if momentum is not None and not 0.0 <= momentum < 1.0:
-        raise UsageError(f"--momentum must be in [0, 1), or steps never end; got {momentum:g}")
+        raise InvalidOption("momentum", f"must be in [0, 1), or steps never end; got {momentum:g}")
     if options.nesterov and not momentum:
-        raise UsageError("--nesterov has no meaning without momentum; add --momentum 0.9")
+        add = opt("momentum", 0.9)
+        raise InvalidOption("nesterov", f"has no meaning without momentum; add {add}")
 
 
 def _method(problem: Problem, options: SolverOptions) -> Method:

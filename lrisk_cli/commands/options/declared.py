@@ -4,12 +4,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
+from shlex import quote
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from lrisk_cli.options import OPTION, Option
 
 Command = Callable[..., Any]
+# Characters that a shell would not pass on as they are.
+_NEEDS_QUOTES = frozenset("*?#~&;|<>$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,4 +179,7 @@ def spell_flag(option: str, value: object = None) -> str:
     name = option.removesuffix("_column").replace("_", "-")
     if isinstance(value, bool):
         return f"--{name}" if value else f"--no-{name}"
-    return f"--{name}" if value is None else f"--{name} {value}"
+    if value is None:
+        return f"--{name}"
+    text = str(value)
+    return f"--{name} {quote(text) if _NEEDS_QUOTES & set(text) else text}"
