@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from lrisk_cli.commands import gate_options
+from lrisk_cli.commands.checks import Checks, make_checks, only_file
 from lrisk_cli.commands.cluster_pages import (
     PageOptions,
     RowViews,
@@ -12,6 +12,7 @@ from lrisk_cli.commands.cluster_pages import (
     write_evaluation_page,
 )
 from lrisk_cli.errors import DataError
+from lrisk_cli.evaluation.options import Gates
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import Inputs
@@ -40,7 +41,7 @@ class Questions:
     """What `evaluate` is asked about clusters. losses, page: files to write, if any."""
 
     risks: Sequence[str]
-    flags: gate_options.GateFlags
+    gates: Gates
     losses: str | None
     id_column: str | None
     label: str | None
@@ -180,7 +181,7 @@ def evaluate_clusters(
         ids = kept.named().get("id")
         worst.add(kept.joined("rows"), losses, ids, clusters)
     told = worst.placed()
-    file = gate_options.only_file(table.paths)
+    file = only_file(table.paths)
     shown = Shown("evaluate", file, told, count_rows(rows.used, told))
     return checks.conclude([(None, verdict) for verdict in verdicts], judged.figures, shown)
 
@@ -250,15 +251,13 @@ def prediction_columns(kept: ScoredRows) -> dict[str, Any]:
     }
 
 
-def _questions(
-    model: "ClusterModel", asked: Questions
-) -> "tuple[tuple[Spectrum, ...], gate_options.Checks]":
+def _questions(model: "ClusterModel", asked: Questions) -> "tuple[tuple[Spectrum, ...], Checks]":
     """The risks to report, those that a gate mentions included, and the gates."""
     from lrisk_cli.evaluation.metrics import parse_risks
     from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, spell_metric
 
     known = OF_CLUSTERS if asked.label is None else OF_CLUSTERS | OF_LABELS
-    checks = asked.flags.parse("evaluate", lambda name: spell_metric(name, known))
+    checks = make_checks(asked.gates, "evaluate", lambda name: spell_metric(name, known))
     return parse_risks([*asked.risks, *checks.risks] or [model.risk]), checks
 
 

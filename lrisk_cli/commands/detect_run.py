@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lrisk_cli.commands.checks import Checks
 from lrisk_cli.commands.clock import Clock
-from lrisk_cli.commands.gate_options import Checks
 from lrisk_cli.progress import Report
 
 if TYPE_CHECKING:

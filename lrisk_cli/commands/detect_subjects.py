@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lrisk_cli.commands.detect_options import default_clusters
 from lrisk_cli.commands.scoring import RowTally
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import DEFAULT_CLUSTER_RISK, Missing, Unseen
+from lrisk_cli.outliers.options import default_clusters
 from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import Inputs
 

@@ -3,16 +3,22 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from lrisk_cli.commands import cluster_options, gate_options, options
+from lrisk_cli.commands.checks import Checks, make_checks, only_file
 from lrisk_cli.commands.cluster_pages import parse_page
 from lrisk_cli.commands.cluster_scoring import Questions, evaluate_clusters
+from lrisk_cli.commands.options import command_line
+from lrisk_cli.commands.options.declared import only, vary, without
+from lrisk_cli.commands.predict import MISSING
+from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import UsageError
+from lrisk_cli.evaluation.options import EvaluatedRisks, Gates, Labels, LossesFile
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, list_metrics, needs_of
-from lrisk_cli.names import EVALUATED_RISKS, Task
+from lrisk_cli.models.options import ModelFile
+from lrisk_cli.names import Task
+from lrisk_cli.options import Seed
 from lrisk_cli.progress import Report
-from lrisk_cli.tables.inputs import make_inputs
+from lrisk_cli.reports.options import ClusterPage, Document, Messages
+from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
     from lrisk_cli.commands.scoring import RowKeeper, RowTally, ScoredTable
@@ -21,86 +27,53 @@ if TYPE_CHECKING:
     from lrisk_cli.models.model import Model
     from lrisk_cli.risk.spectrum import Spectrum
 
-Risks = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--risk",
-        metavar="RISK",
-        help="Risk of the losses to report; repeatable. The mean and the largest loss always are.",
-        show_default=", ".join(EVALUATED_RISKS),
-    ),
-]
-Gates = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fail-on",
-        metavar="CONDITION",
-        help="Exit with 1 if this holds, for example 'superquantile:0.9>1.5'; repeatable. Any "
-        f"risk, {list_metrics(needs_of(Task.AUTO))}; of clusters, any risk, "
-        f"{list_metrics(OF_CLUSTERS)}, and with --label {list_metrics(OF_LABELS)}.",
-    ),
-]
-LossesFile = Annotated[
-    str | None,
-    typer.Option(
-        "--losses",
-        metavar="FILE",
-        help="Write every row's target, prediction, loss, weight and rank, or its cluster, "
-        "distance, weight, rank and is_outlier (.csv, .tsv, .parquet).",
-    ),
-]
-WithIntervals = Annotated[
-    bool, typer.Option("--intervals", help="Add 95 % bootstrap intervals of the risks.")
-]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.", min=0)]
+FAIL_ON = (
+    "Exit with 1 if this holds, for example 'superquantile:0.9>1.5'; repeatable. Any risk, "
+    f"{list_metrics(needs_of(Task.AUTO))}; of clusters, any risk, {list_metrics(OF_CLUSTERS)}, and "
+    f"with `label` {list_metrics(OF_LABELS)}."
+)
 
 
 def evaluate(
-    model: options.ModelPath,
-    data: options.DataPaths,
-    risk: Risks = None,
-    fail_on: Gates = None,
-    warn_on: gate_options.WarnOn = None,
-    baseline_metrics: gate_options.StoredMetrics = None,
-    max_worsening: gate_options.MaxWorsening = None,
-    losses: LossesFile = None,
-    id_column: options.IdColumn = None,
-    intervals: WithIntervals = False,
-    seed: Seed = 0,
-    label: cluster_options.Label = None,
-    inlier_labels: cluster_options.InlierLabels = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = ".",
-    na_values: options.NaValues = None,
-    missing: options.ScoringMissing = None,
-    unseen: options.ScoringUnseen = None,
-    html: options.HtmlFile = None,
-    image_shape: cluster_options.ImageShape = None,
-    junit: gate_options.Junit = None,
-    github: gate_options.Github = False,
-    json: options.Json = False,
-    force: options.Force = False,
-    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
-    no_progress: options.NoProgress = False,
+    model: ModelFile,
+    data: Annotated[Data, without("memory_limit")],
+    columns: Annotated[
+        Columns,
+        only("id_column", "missing", "unseen"),
+        vary("missing", help=MISSING, shown="as in the fit"),
+        vary("unseen", shown="as in the fit"),
+    ],
+    labels: Labels,
+    risks: EvaluatedRisks,
+    seed: Annotated[Seed, vary("seed", help="Seed of the bootstrap.", panel="Validation")],
+    gates: Annotated[Gates, vary("fail_on", help=FAIL_ON)],
+    output: LossesFile,
+    page: ClusterPage,
+    document: Document,
+    files: Files,
+    messages: Messages,
 ) -> int:
     """Judge a model on a table: risks, errors, gates.
 
     Losses are in units of the file: half the squared error, or the negative log-probability of
     the class. Those of clusters are squared distances to the nearest centre.
+
+    Examples:
+        lrisk evaluate model.json sample_data/wine_quality_red.csv --intervals
+        lrisk evaluate model.json sample_data/wine_quality_red.csv --fail-on 'mae>2'
+        lrisk evaluate clusters.json sample_data/clouds_test.csv --label cloud
     """
-    inliers = cluster_options.parse_inliers(inlier_labels, label)
-    flags = gate_options.GateFlags(
-        fail_on or (), warn_on or (), baseline_metrics, max_worsening, junit, github
-    )
-    inputs = make_inputs(data, delimiter, decimal, na_values)
-    if _has_clusters(model, label, image_shape, intervals=intervals):
-        page = parse_page(html, image_shape)
-        asked = Questions(risk or (), flags, losses, id_column, label, inliers, page)
+    path, losses, html, junit = model.model, output.losses, page.html, gates.junit
+    inliers, inputs = labels.inliers, data.parse()
+    if _has_clusters(path, labels.label, page.image_shape, intervals=risks.intervals):
+        shape = parse_page(html, page.image_shape)
+        asked = Questions(
+            risks.risk, gates, losses, columns.id_column, labels.label, inliers, shape
+        )
         return evaluate_clusters(
-            model, inputs, asked, missing, unseen,
-            as_json=json, force=force, quiet=quiet, bar=not no_progress,
+            path, inputs, asked, columns.missing, columns.unseen,
+            as_json=document.json, force=files.force,
+            quiet=messages.quiet, bar=messages.progress,
         )  # fmt: skip
     from lrisk_cli.commands.scoring import load_scorer, score_all
     from lrisk_cli.commands.worst_rows import WorstRows, count_rows
@@ -110,30 +83,30 @@ def evaluate(
     from lrisk_cli.reports.terminal import print_evaluation
     from lrisk_cli.tables.table import check_apart, check_output, open_table
 
-    scorer = load_scorer(model, missing, unseen)
-    spectra, checks = _questions(scorer, risk or (), flags)
-    for path in (losses, html, junit):
-        if path is not None:
-            check_output(path, force=force, table=path == losses)
-    worst = WorstRows() if github else None
-    with ProgressDisplay("evaluate", quiet=quiet, bar=not no_progress) as report:
+    scorer = load_scorer(path, columns.missing, columns.unseen)
+    spectra, checks = _questions(scorer, risks.risk, gates)
+    for place in (losses, html, junit):
+        if place is not None:
+            check_output(place, force=files.force, table=place == losses)
+    worst = WorstRows() if gates.github else None
+    with ProgressDisplay("evaluate", quiet=messages.quiet, bar=messages.progress) as report:
         table = open_table(inputs, expected=scorer.encoding.dtypes)
-        check_apart([losses, html, junit], [model, *checks.inputs, *table.paths])
-        keep = losses is not None
-        scored = score_all(scorer, table, id_column, keep=keep, report=report, worst=worst)
+        check_apart([losses, html, junit], [path, *checks.inputs, *table.paths])
+        keep, ids = losses is not None, columns.id_column
+        scored = score_all(scorer, table, ids, keep=keep, report=report, worst=worst)
         if losses is not None and scored.kept is not None:
             _write_losses(losses, scorer, scored.kept)
-        figures, bounds = _figures(scored, spectra, seed if intervals else None, report)
+        figures, bounds = _figures(scored, spectra, seed.seed if risks.intervals else None, report)
         verdicts = checks.judge(figures, _row_figures(scorer, scored.rows))
         counts = scored.rows.counts()
         if html is not None:
-            _write_page(html, model, scorer, scored, figures, bounds, verdicts)
-    if json:
-        print_document(evaluation_document(model, counts, figures, bounds, verdicts))
+            _write_page(html, path, scorer, scored, figures, bounds, verdicts)
+    if document.json:
+        print_document(evaluation_document(path, counts, figures, bounds, verdicts))
     else:
-        print_evaluation(model, scorer, counts, figures, bounds, verdicts)
+        print_evaluation(path, scorer, counts, figures, bounds, verdicts)
     rows = [] if worst is None else worst.predicted(scorer)
-    file = gate_options.only_file(table.paths)
+    file = only_file(table.paths)
     shown = Shown("evaluate", file, rows, count_rows(counts.used, rows))
     return checks.conclude([(None, verdict) for verdict in verdicts], figures, shown)
 
@@ -156,13 +129,13 @@ def _has_clusters(
 
 
 def _questions(
-    model: "Model", risks: Sequence[str], flags: gate_options.GateFlags
-) -> "tuple[tuple[Spectrum, ...], gate_options.Checks]":
+    model: "Model", risks: Sequence[str], gates: Gates
+) -> "tuple[tuple[Spectrum, ...], Checks]":
     """The risks to report, those that a gate mentions included, and the gates."""
     from lrisk_cli.evaluation.metrics import parse_risks
     from lrisk_cli.evaluation.registry import metric_name
 
-    checks = flags.parse("evaluate", lambda name: metric_name(name, model.task))
+    checks = make_checks(gates, "evaluate", lambda name: metric_name(name, model.task))
     spectra = (*parse_risks(risks), *parse_risks(checks.risks or ["mean"]))
     return tuple(dict.fromkeys(spectra)), checks
 
@@ -215,5 +188,5 @@ def _write_page(
     from lrisk_cli.reports.model_pages import evaluation_page
 
     rows = judged_rows("judged", model, scored.tally.losses, scored.sample)
-    counts, line = scored.rows.counts(), options.command_line()
+    counts, line = scored.rows.counts(), command_line()
     write_page(html, evaluation_page(path, model, counts, figures, intervals, verdicts, rows, line))

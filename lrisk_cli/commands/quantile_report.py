@@ -1,15 +1,21 @@
 """`lrisk quantile-report`: loss quantiles of models beside those of a baseline."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from lrisk_cli.commands import fit_options, gate_options, options, quantile_options
+from lrisk_cli.commands.checks import Checks, make_checks, only_file
 from lrisk_cli.commands.comparing import Outcome
+from lrisk_cli.commands.options import command_line
+from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.commands.quantile_subjects import Subject, files_subject, fits_subject
-from lrisk_cli.evaluation.registry import OF_PAIRS, Needs, metrics_of, spell_metric
-from lrisk_cli.names import REPORTED_QUANTILES
+from lrisk_cli.design.options import Columns
+from lrisk_cli.evaluation.options import ComparedModels, Gates, QuantileOutput, RandomSplits
+from lrisk_cli.evaluation.registry import OF_PAIRS, Needs, list_metrics, metrics_of, spell_metric
+from lrisk_cli.models.options import Penalty
+from lrisk_cli.native.options import Threads
 from lrisk_cli.parameters import spell
-from lrisk_cli.tables.inputs import make_inputs
+from lrisk_cli.reports.options import Document, Messages, Page
+from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.gates import Verdict
@@ -17,83 +23,72 @@ if TYPE_CHECKING:
     from lrisk_cli.types import Array
 
 
+TARGET = (
+    "Without models: column to predict. The mean, which is the baseline, and the named risks are "
+    "fitted on random parts of the table and compared on the rest."
+)
+FAIL_ON = (
+    "Exit with 1 if this holds for any model, for example 'difference:0.95<0'; repeatable. "
+    f"{list_metrics(OF_PAIRS)}."
+)
+
+
 def quantile_report(
-    data: options.DataPaths,
-    model: quantile_options.Models = None,
-    baseline: quantile_options.Baseline = None,
-    target: quantile_options.Target = None,
-    risk: quantile_options.Risks = None,
-    holdout: quantile_options.Holdout = None,
-    repeats: quantile_options.Repeats = None,
-    seed: quantile_options.Seed = None,
-    threads: options.Threads = 1,  # noqa: ARG001  (by its callback)
-    features: fit_options.Features = None,
-    exclude: fit_options.Exclude = None,
-    dtype: fit_options.Dtypes = None,
-    dates: quantile_options.DatesChoice = None,
-    task: quantile_options.TaskChoice = None,
-    l2: fit_options.L2 = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = ".",
-    na_values: options.NaValues = None,
-    memory_limit: options.MemoryLimit = None,
-    missing: quantile_options.MissingPolicy = None,
-    unseen: quantile_options.UnseenPolicy = None,
-    quantiles: quantile_options.Levels = REPORTED_QUANTILES,
-    by: quantile_options.By = None,
-    fail_on: quantile_options.Gates = None,
-    warn_on: gate_options.WarnOn = None,
-    baseline_metrics: gate_options.StoredMetrics = None,
-    max_worsening: gate_options.MaxWorsening = None,
-    output: quantile_options.Output = None,
-    html: options.HtmlFile = None,
-    junit: gate_options.Junit = None,
-    github: gate_options.Github = False,
-    json: options.Json = False,
-    force: options.Force = False,
-    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
-    no_progress: options.NoProgress = False,
+    data: Data,
+    columns: Annotated[
+        Columns,
+        only("target", "features", "exclude", "dtype", "missing", "unseen", "dates", "task"),
+        vary("target", help=TARGET),
+        vary("missing", shown="as in the fit, or error"),
+        vary("unseen", shown="as in the fit, or error"),
+    ],
+    models: ComparedModels,
+    penalty: Penalty,
+    splits: RandomSplits,
+    gates: Annotated[Gates, vary("fail_on", help=FAIL_ON)],
+    output: QuantileOutput,
+    page: Page,
+    document: Document,
+    files: Files,
+    messages: Messages,
+    threads: Threads,  # noqa: ARG001  (holds while the command runs)
 ) -> int:
     """Compare loss quantiles: what the tail gains, what it costs.
 
     Name fitted models with --model and --baseline; or name a --target, and the mean and the risks
     are fitted on the spot. Differences are baseline minus model: positive where the model is
     better.
+
+    Examples:
+        lrisk quantile-report sample_data/simulated.csv --target y --repeats 2
+        lrisk quantile-report sample_data/wine_quality_red.csv --model model.json \\
+            --baseline mean.json --quantiles 0.5,0.95
     """
     from lrisk_cli.evaluation.quantiles import parse_levels
     from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.tables.table import check_apart
 
-    inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
-    checks = gate_options.GateFlags(
-        fail_on or (), warn_on or (), baseline_metrics, max_worsening, junit, github
-    ).parse("quantile-report", _metric_name)
-    asked = _Asked(parse_levels(quantiles), checks, by)
-    of_fits = {
-        "--target": target, "--risk": risk, "--holdout": holdout, "--repeats": repeats,
-        "--seed": seed, "--features": features, "--exclude": exclude, "--dtype": dtype,
-        "--dates": dates,
-        "--task": task, "--l2": l2,
-    }  # fmt: skip
+    inputs, by = data.parse(), output.by
+    checks = make_checks(gates, "quantile-report", _metric_name)
+    asked = _Asked(parse_levels(output.quantiles), checks, by)
     subject: Subject
-    if model or baseline:
-        subject = files_subject(model or (), baseline, of_fits, missing, unseen)
+    if models.model or models.baseline:
+        subject = files_subject(models, columns, penalty, splits)
     else:
-        subject = fits_subject(of_fits, missing, unseen)
-    _check_outputs(output, html, junit, force=force)
-    with ProgressDisplay("quantile-report", quiet=quiet, bar=not no_progress) as report:
+        subject = fits_subject(models, columns, penalty, splits)
+    written = output.output, page.html, gates.junit
+    _check_outputs(*written, force=files.force)
+    with ProgressDisplay("quantile-report", quiet=messages.quiet, bar=messages.progress) as report:
         table = subject.open(inputs)
-        check_apart([output, html, junit], [*subject.paths, *checks.inputs, *table.paths])
+        check_apart(written, [*subject.paths, *checks.inputs, *table.paths])
         if by is not None:
             table.column(by)
         outcome = subject.compare(table, by, asked.levels, report)
         results = _results(subject, outcome, asked)
-        _write(results, output, html)
-    _show(results, as_json=json)
-    shown = Shown("quantile-report", gate_options.only_file(table.paths), (), "")
+        _write(results, output.output, page.html)
+    _show(results, as_json=document.json)
+    shown = Shown("quantile-report", only_file(table.paths), (), "")
     return checks.answer(results.verdicts, _not_compared(outcome, asked), shown)
 
 
@@ -102,7 +97,7 @@ class _Asked:
     """The levels to report, the gates to judge, and the column of the groups."""
 
     quantiles: tuple[float, ...]
-    checks: gate_options.Checks
+    checks: Checks
     by: str | None
 
     @property
@@ -224,7 +219,7 @@ def _write(results: "QuantileResults", output: str | None, html: str | None) -> 
         from lrisk_cli.reports.html import write_page
         from lrisk_cli.reports.quantile_page import quantile_page
 
-        write_page(html, quantile_page(results, options.command_line()))
+        write_page(html, quantile_page(results, command_line()))
     if output is None:
         return
     if _is_json(output):

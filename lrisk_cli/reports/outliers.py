@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.errors import opt
 from lrisk_cli.evaluation.gates import Verdict
 from lrisk_cli.evaluation.metrics import Figures
 from lrisk_cli.models.cluster_model import ClusterModel
@@ -144,9 +145,8 @@ def describe_border(found: Found) -> str:
     n, share = found.n_outliers, 100.0 * float(found.figures["outlier_fraction"] or 0.0)
     rows = "none" if n == 0 else f"{n} row{'s' * (n != 1)} ({share:.3g} %)"
     asked = found.contamination
-    how = (
-        "estimated from the rows" if asked is None else f"as many as --contamination {asked:g} says"
-    )
+    said = opt("contamination", f"{asked:g}") if asked is not None else ""
+    how = f"as many as {said} says" if said else "estimated from the rows"
     verb = "has" if n == 1 else "have"
     return f"{rows} {verb} a score above {found.border.threshold:.3g}; {how}"
 

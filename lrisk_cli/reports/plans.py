@@ -3,6 +3,7 @@
 from typing import Any
 
 from lrisk_cli.design.planning import Plan
+from lrisk_cli.errors import opt
 from lrisk_cli.reports.documents import rows_document
 from lrisk_cli.reports.terminal import describe_rows, plain, print_pairs
 from lrisk_cli.tables.memory import spell_size
@@ -33,7 +34,7 @@ def print_plan(plan: Plan) -> None:
             ("peak memory", f"about {spell_size(plan.peak_bytes)}"),
         ]
     )
-    print("\nnothing was fitted and nothing written (--dry-run)")
+    print(f"\nnothing was fitted and nothing written ({opt('dry_run')})")
 
 
 def _dated(n_dates: int) -> str:

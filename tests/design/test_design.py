@@ -271,7 +271,7 @@ def test_a_column_without_any_value_is_refused_under_impute(tmp_path):
     for nothing in (pa.nulls(6, pa.float64()), pa.nulls(6)):
         table = ROWS.append_column("none", nothing)
         sentence = refusal(tmp_path, table, replace(OPTIONS, missing=Missing.IMPUTE))
-        assert sentence.endswith("missing in every row to learn from; pass --exclude none")
+        assert sentence.endswith("missing in every row to learn from; pass exclude='none'")
         dropped = refusal(tmp_path, table, replace(OPTIONS, missing=Missing.DROP))
         assert "0 of 6 rows can be used, most of the others dropped for: missing none" in dropped
 
@@ -514,10 +514,10 @@ def test_rows_without_a_target_are_dropped_for_their_features_only(tmp_path):
 
 def test_a_column_set_aside_is_no_feature(tmp_path):
     table = table_of(tmp_path, "a,b\n1,2\n2,3\n")
-    design, _ = build_design(table, DesignOptions(None, aside=("--label", "b"), intercept=False))
+    design, _ = build_design(table, DesignOptions(None, aside=("label", "b"), intercept=False))
     assert design.encoding.column_names == ("a",)
-    with pytest.raises(UsageError, match="'b' is the --label column"):
-        build_design(table, DesignOptions(None, features=("b",), aside=("--label", "b")))
+    with pytest.raises(UsageError, match="'b' is the label column"):
+        build_design(table, DesignOptions(None, features=("b",), aside=("label", "b")))
 
 
 def test_many_constant_columns_are_told_in_two_lines(tmp_path):

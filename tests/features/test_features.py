@@ -406,10 +406,10 @@ def test_contradictory_options_are_refused(options: FeatureOptions, finding: str
 
 def test_ranks_and_tables_that_do_not_fit_are_refused(monkeypatch) -> None:
     X = rows(30)
-    with pytest.raises(UsageError, match=r"--rank 31: .* there are 30; lower it"):
+    with pytest.raises(UsageError, match=r"rank=31: .* there are 30; lower it"):
         build_features(DenseRows(X), FeatureOptions(RBF, rank=31), constant=False)
     monkeypatch.setattr(room, "EXACT_ROWS", 29)
-    with pytest.raises(UsageError, match=r"30 rows are too many .*; pass --rank auto, or --rank N"):
+    with pytest.raises(UsageError, match=r"30 rows are too many .*; pass rank='auto', or rank='N'"):
         build_features(DenseRows(X), FeatureOptions(POLY), constant=False)
     for options in (FeatureOptions(RBF, rank=30), FeatureOptions(RBF, rank="auto")):
         build_features(DenseRows(X), options, constant=False)
@@ -417,18 +417,16 @@ def test_ranks_and_tables_that_do_not_fit_are_refused(monkeypatch) -> None:
 
 def test_rows_without_scale_or_distance_are_refused() -> None:
     same = np.zeros((20, 3))
-    with pytest.raises(DataError, match=r"--gamma scale: no feature varies"):
+    with pytest.raises(DataError, match=r"gamma='scale': no feature varies"):
         build_features(DenseRows(same), FeatureOptions(RBF), constant=False)
     nearly = np.concatenate([np.zeros((20, 3)), rows(2, 3)])
-    with pytest.raises(DataError, match=r"--gamma median: more than half of all pairs"):
+    with pytest.raises(DataError, match=r"gamma='median': more than half of all pairs"):
         build_features(
-            DenseRows(nearly),
-            FeatureOptions(RBF, gamma=GammaRule.MEDIAN),
-            constant=False,
+            DenseRows(nearly), FeatureOptions(RBF, gamma=GammaRule.MEDIAN), constant=False
         )
     with pytest.raises(DataError, match=r"too far from 1 in size; standardise"):
         build_features(DenseRows(1e200 * rows(20)), FeatureOptions(RBF), constant=False)
-    with pytest.raises(DataError, match=r"is 0 for every row; pass another --coef0"):
+    with pytest.raises(DataError, match=r"is 0 for every row; pass another coef0"):
         build_features(DenseRows(same), FeatureOptions(POLY, coef0=0.0), constant=False)
     with pytest.raises(DataError, match=r"too large for numbers in double precision"):
         build_features(DenseRows(1e120 * rows(20)), FeatureOptions(POLY), constant=False)

@@ -233,9 +233,9 @@ def test_recent_weights_forget_the_first_half() -> None:
 
 
 def test_options_that_a_solver_would_not_read_are_refused() -> None:
-    with pytest.raises(UsageError, match="--batch-size is not used by --solver lsvrg"):
+    with pytest.raises(UsageError, match="batch_size is not used by solver='lsvrg'"):
         check_options(SolverOptions(LSVRG, batch_size=3))
-    with pytest.raises(UsageError, match="--epoch-length is not used by --solver sgd"):
+    with pytest.raises(UsageError, match="epoch_length is not used by solver='sgd'"):
         check_options(SolverOptions(SolverName.SGD, epoch_length=3))
 
 
