@@ -78,7 +78,7 @@ class FeatureEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     A date is (days since 1970 - mean) / scale, then a column for each of its parts: 0/1 for months
     and weekdays of UTC; day_sin, day_cos of 2 pi x the minute / 1440, half_day_ of twice that.
 
-    mean, scale: mean and deviation, or with the scaling `mad` median and 1.4826 MAD.
+    mean, scale: mean and deviation, or with --scaling mad median and 1.4826 MAD.
     other: one more 0/1 column for all other categories. fill: stands in for missing cells, or null.
     indicator: one more 0/1 column, the last of the feature, that is 1 where the cell is missing.
     """

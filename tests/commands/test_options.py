@@ -102,6 +102,7 @@ def test_a_group_holds_while_its_command_runs():
     ("option", "value", "flag"),
     [
         ("max_passes", None, "--max-passes"),
+        ("clusters", None, "-k"),
         ("max_passes", 60, "--max-passes 60"),
         ("missing", Missing.DROP, "--missing drop"),
         ("id_column", "house", "--id house"),

@@ -178,11 +178,11 @@ def test_columns_are_chosen_in_the_order_asked_and_ids_are_no_features(tmp_path)
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"features": ("size", "price")}, "--features: 'price' is the target; leave it out there"),
-        ({"exclude": ("price",)}, "--exclude: 'price' is the target"),
-        ({"features": ("age", "age")}, "--features: 'age' is named twice"),
-        ({"features": ("age",), "id_column": "age"}, "--features: 'age' is the --id column"),
-        ({"id_column": "price"}, "--id: 'price' is the target"),
+        ({"features": ("size", "price")}, "features: 'price' is the target; leave it out there"),
+        ({"exclude": ("price",)}, "exclude: 'price' is the target"),
+        ({"features": ("age", "age")}, "features: 'age' is named twice"),
+        ({"features": ("age",), "id_column": "age"}, "features: 'age' is the id_column column"),
+        ({"id_column": "price"}, "id_column: 'price' is the target"),
         ({"exclude": ("size", "color", "age")}, "no features are left"),
     ],
 )
@@ -205,7 +205,7 @@ def test_a_misspelt_column_is_answered_with_the_right_one(tmp_path, changes):
 def test_a_missing_cell_is_refused_with_its_place(tmp_path):
     assert refusal(tmp_path, HOLED) == (
         "t.parquet, column 'size', row 1: the cell is missing; "
-        "pass --missing drop or --missing impute"
+        "pass missing='drop' or missing='impute'"
     )
     no_target = ROWS.set_column(3, "price", pa.array([1.0, 2.0, 3.0, None, 4.0, 5.0]))
     assert "column 'price', row 3: the cell is missing" in refusal(tmp_path, no_target)
@@ -285,7 +285,7 @@ def test_a_column_without_any_value_is_refused_under_impute(tmp_path):
         (["b", "a", "b", "c"], ("a", "b", "c"), "because 'y' holds text"),
         ([10.0, 2.0, 2.0, 10.0], ("2", "10"), "because 'y' holds two values (2 and 10)"),
         ([True, False, True, True], ("false", "true"), "because 'y' holds text"),
-        ([1.5, 2.0, 3.0, 2.0], (), "because 'y' holds numbers (3 distinct); pass --task class"),
+        ([1.5, 2.0, 3.0, 2.0], (), "because 'y' holds numbers (3 distinct); pass task='class"),
     ],
 )
 def test_the_task_follows_the_target_and_says_why(tmp_path, values, classes, note):

@@ -311,12 +311,12 @@ def test_auto_stops_when_little_is_left_or_at_its_limits(monkeypatch) -> None:
     assert np.array_equal(phi_of(same), phi_of(found))
     monkeypatch.setattr(room, "AUTO_RANK", 7)
     (note,) = build_features(DenseRows(X), auto, constant=False).notes
-    assert note == "--rank auto stopped at 7 landmarks, the most it takes; a number may be larger"
+    assert note == "rank='auto' stopped at 7 landmarks, the most it takes; a number may be larger"
     monkeypatch.setattr(room, "AUTO_BYTES", 8 * 600 * 5)
     (note,) = build_features(DenseRows(X), auto, constant=False).notes
-    assert note.startswith("--rank auto stopped at 5 landmarks, a GiB of features")
+    assert note.startswith("rank='auto' stopped at 5 landmarks, a GiB of features")
     (note,) = build_features(DenseRows(X), FeatureOptions(RBF, rank=3), constant=False).notes
-    assert "of the kernel; raise --rank" in note
+    assert "of the kernel; raise rank" in note
 
 
 def test_drawn_landmarks_depend_on_the_seed_and_nothing_else() -> None:
@@ -384,17 +384,20 @@ def test_gamma_by_scale_and_by_median() -> None:
 @pytest.mark.parametrize(
     ("options", "finding"),
     [
-        (FeatureOptions(gamma=0.5), "--gamma has no meaning for --kernel linear"),
-        (FeatureOptions(rank=5), "it belongs to --kernel poly or --kernel rbf"),
-        (FeatureOptions(feature_map=NYSTROEM), "--feature-map nystroem has no meaning"),
-        (FeatureOptions(RBF, degree=2), "--degree has no meaning for --kernel rbf"),
-        (FeatureOptions(RBF, coef0=0.0), "--coef0 has no meaning for --kernel rbf"),
-        (FeatureOptions(POLY, feature_map=FOURIER), "fourier has no meaning for --kernel poly"),
-        (FeatureOptions(RBF, gamma=0.0), "--gamma must be greater than 0; got 0"),
-        (FeatureOptions(RBF, gamma=-1.0), "--gamma must be greater than 0; got -1"),
-        (FeatureOptions(RBF, gamma=np.inf), "--gamma must be greater than 0; got inf"),
-        (FeatureOptions(RBF, gamma=np.nan), "--gamma must be greater than 0; got nan"),
-        (FeatureOptions(POLY, coef0=-1.0), "--coef0 must be at least 0; got -1"),
+        (FeatureOptions(gamma=0.5), "gamma has no meaning for kernel='linear'"),
+        (FeatureOptions(rank=5), "it belongs to kernel='poly' or kernel='rbf'"),
+        (FeatureOptions(feature_map=NYSTROEM), "feature_map='nystroem' has no meaning"),
+        (FeatureOptions(RBF, degree=2), "degree has no meaning for kernel='rbf'"),
+        (FeatureOptions(RBF, coef0=0.0), "coef0 has no meaning for kernel='rbf'"),
+        (
+            FeatureOptions(POLY, feature_map=FOURIER),
+            "='fourier' has no meaning for kernel='poly'",
+        ),
+        (FeatureOptions(RBF, gamma=0.0), "gamma must be greater than 0; got 0"),
+        (FeatureOptions(RBF, gamma=-1.0), "gamma must be greater than 0; got -1"),
+        (FeatureOptions(RBF, gamma=np.inf), "gamma must be greater than 0; got inf"),
+        (FeatureOptions(RBF, gamma=np.nan), "gamma must be greater than 0; got nan"),
+        (FeatureOptions(POLY, coef0=-1.0), "coef0 must be at least 0; got -1"),
         (FeatureOptions(RBF, rank="auto", feature_map=FOURIER), "pass a number"),
     ],
 )

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from lrisk_cli.options import OPTION, Option
 
 Command = Callable[..., Any]
+# Options that everybody writes with one letter.
+_KNOWN_BY_LETTER = {"clusters": "-k"}
 # Characters that a shell would not pass on as they are.
 _NEEDS_QUOTES = frozenset("*?#~&;|<>$")
 
@@ -176,6 +178,8 @@ def _with_flags(text: str, words: set[str]) -> str:
 
 def spell_flag(option: str, value: object = None) -> str:
     """An option in a sentence: --max-passes, --max-passes 60, --no-intercept."""
+    if option in _KNOWN_BY_LETTER and value is None:
+        return _KNOWN_BY_LETTER[option]
     name = option.removesuffix("_column").replace("_", "-")
     if isinstance(value, bool):
         return f"--{name}" if value else f"--no-{name}"
