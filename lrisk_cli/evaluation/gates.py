@@ -155,7 +155,7 @@ def parse_gate(text: str, canonical: Callable[[str], str] = str, *, warns: bool 
     match = _GATE.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"{option} {text!r} is not a condition; write METRIC, one of > >= < <= == !=, "
+            f"{opt(option)} {text!r} is not a condition; write METRIC, one of > >= < <= == !=, "
             "and a number, for example 'superquantile:0.9>1.5'"
         )
     metric, comparison, number = match.groups()
