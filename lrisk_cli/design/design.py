@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lrisk_cli.design.columns.base import Feature
 from lrisk_cli.design.duplicate_rows import note_copies
-from lrisk_cli.design.encoding import EncodedBatch, Encoding, Feature, Filler, Target, unseen_cell
+from lrisk_cli.design.encoding import EncodedBatch, Encoding, Filler, Target, unseen_cell
 from lrisk_cli.design.hints import find_hints
 from lrisk_cli.design.learning import decide_task, find_classes, learn_features, learn_target
 from lrisk_cli.design.raw_rows import (
@@ -24,7 +25,8 @@ from lrisk_cli.design.raw_rows import (
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.tables.cells import Cells, Texts
+from lrisk_cli.tables.cells import Texts
+from lrisk_cli.tables.column_types.number import NUMBER
 from lrisk_cli.tables.memory import Allowance
 from lrisk_cli.tables.table import Column, Table
 from lrisk_cli.types import Array, Codes, Flags, Targets
@@ -153,7 +155,7 @@ def encode_design(
         options.max_categories,
         options.standardize is not Standardize.NONE,
         options.scaling,
-        # A distance would count a hole as a move of its own.
+        # A distance would count a missing cell as a difference of its own.
         marked=options.target is not None,
     )
     goal = None
@@ -215,10 +217,10 @@ def choose_columns(
 
 
 def _feature_column(table: Table, name: str, dates: Dates) -> Column:
-    """The column of that name; one of dates is of that kind where it is to be taken apart."""
+    """The column of that name; dates are plain numbers unless their parts are asked for."""
     column = table.column(name)
-    apart = dates is Dates.PARTS and table.cells[name] is Cells.DATE
-    return replace(column, kind="date") if apart else column
+    plain = column.kind == "date" and dates is not Dates.PARTS
+    return replace(column, type=NUMBER) if plain else column
 
 
 def _check_enough(label: str, counts: RowCounts) -> None:
@@ -248,9 +250,8 @@ def _encode_rows(
     label: str, raw: RawRows, encoding: Encoding, shared: tuple[RowCounts, str, tuple[str, ...]]
 ) -> Design:
     """Widen the raw numbers into X within their own memory."""
-    categories = [feature for feature in encoding.features if feature.kind == "category"]
     positions: list[Codes] = []
-    for feature, texts in zip(categories, raw.texts, strict=True):
+    for feature, texts in zip(encoding.categories, raw.texts, strict=True):
         found = feature.positions(texts.values)[texts.codes]
         strange = (found < 0) & (texts.codes >= 0)
         if encoding.unseen is Unseen.ERROR and strange.any():
