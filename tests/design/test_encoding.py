@@ -140,11 +140,12 @@ def test_a_table_is_read_with_the_kinds_that_the_fit_saw(tmp_path):
     target = Target("grade", "class", classes=("1", "2"))
     encoding = replace(ENCODING, goal=target, unseen=Unseen.OTHER)
     assert encoding.dtypes == {
-        "size": "number", "color": "category", "brand": "category", "age": "number", "grade": "number",
+        "size": "number", "color": "category", "brand": "category", "age": "number",
+        "grade": "number",
     }  # fmt: skip
-    assert replace(ENCODING, goal=LETTERS).dtypes["grade"] == "string"
+    assert replace(ENCODING, goal=LETTERS).dtypes["grade"] == "category"
     padded = Target("grade", "class", classes=("01", "02"))
-    assert replace(ENCODING, goal=padded).dtypes["grade"] == "string"
+    assert replace(ENCODING, goal=padded).dtypes["grade"] == "category"
     path = tmp_path / "new.csv"
     path.write_text("grade,color,brand,age,size\n1,7,008,,x\n2,8,9,50,3\n3,8,9,50,3\n")
     table = open_table([str(path)], expected=encoding.dtypes)
