@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lrisk_cli.baselines.registry import FAMILIES, Rival, parse_rival
 from lrisk_cli.commands import fit_options, options
 from lrisk_cli.errors import ExitCode, UsageError
 from lrisk_cli.names import (
     CORRUPTIONS,
-    RIVALS,
     Dates,
     KernelName,
     Missing,
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lrisk_cli.baselines.registry import Rival
     from lrisk_cli.evaluation.comparison import Comparison, Contest, Judge
     from lrisk_cli.evaluation.corruption import Corruption
     from lrisk_cli.features.features import FeatureOptions
@@ -45,7 +44,7 @@ Rivals = Annotated[
     typer.Option(
         "--rival",
         metavar="NAME[:NUMBER]",
-        help=f"Method of another paper; repeatable; none for no rivals: {', '.join(RIVALS)}.",
+        help=f"Method of another paper; repeatable; none for no rivals: {', '.join(FAMILIES)}.",
         show_default="all that learn such a target and are installed",
     ),
 ]
@@ -180,7 +179,7 @@ def _write_page(path: str, comparison: "Comparison") -> None:
 
 def _contest(
     risks: Sequence[str] | None,
-    rivals: "tuple[Rival, ...]",
+    rivals: tuple[Rival, ...],
     planted: "Corruption | None",
     contamination: float | None,
     l2: float | None,
@@ -209,10 +208,8 @@ def _contest(
     return Contest(fits, rivals, planted, eps, seed)
 
 
-def _parse_rivals(texts: Sequence[str] | None) -> "tuple[Rival, ...] | None":
+def _parse_rivals(texts: Sequence[str] | None) -> tuple[Rival, ...] | None:
     """Those named; None where none was, and nothing for `none`."""
-    from lrisk_cli.baselines.registry import parse_rival
-
     if texts is None:
         return None
     if list(texts) == ["none"]:
@@ -225,11 +222,9 @@ def _parse_rivals(texts: Sequence[str] | None) -> "tuple[Rival, ...] | None":
     return rivals
 
 
-def _usual_rivals(task: Task) -> "tuple[Rival, ...]":
+def _usual_rivals(task: Task) -> tuple[Rival, ...]:
     """All that learn such a target, without those whose library is not installed."""
     from importlib.util import find_spec
-
-    from lrisk_cli.baselines.registry import FAMILIES, Rival
 
     installed = find_spec("sklearn") is not None
     return tuple(

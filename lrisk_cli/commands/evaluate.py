@@ -9,7 +9,8 @@ from lrisk_cli.commands import cluster_options, gate_options, options
 from lrisk_cli.commands.cluster_pages import parse_page
 from lrisk_cli.commands.cluster_scoring import Questions, evaluate_clusters
 from lrisk_cli.errors import UsageError
-from lrisk_cli.names import EVALUATED_RISKS
+from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, list_metrics, needs_of
+from lrisk_cli.names import EVALUATED_RISKS, Task
 from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import make_inputs
 
@@ -35,8 +36,8 @@ Gates = Annotated[
         "--fail-on",
         metavar="CONDITION",
         help="Exit with 1 if this holds, for example 'superquantile:0.9>1.5'; repeatable. Any "
-        "risk, rmse, mae, r2, accuracy, log_loss, n_rows, missing_fraction, unseen_fraction, gap; "
-        "of clusters, any risk, outlier_fraction, and with --label accuracy and purity.",
+        f"risk, {list_metrics(needs_of(Task.AUTO))}; of clusters, any risk, "
+        f"{list_metrics(OF_CLUSTERS)}, and with --label {list_metrics(OF_LABELS)}.",
     ),
 ]
 LossesFile = Annotated[
@@ -158,7 +159,8 @@ def _questions(
     model: "Model", risks: Sequence[str], flags: gate_options.GateFlags
 ) -> "tuple[tuple[Spectrum, ...], gate_options.Checks]":
     """The risks to report, those that a gate mentions included, and the gates."""
-    from lrisk_cli.evaluation.metrics import metric_name, parse_risks
+    from lrisk_cli.evaluation.metrics import parse_risks
+    from lrisk_cli.evaluation.registry import metric_name
 
     checks = flags.parse("evaluate", lambda name: metric_name(name, model.task))
     spectra = (*parse_risks(risks), *parse_risks(checks.risks or ["mean"]))
@@ -184,12 +186,9 @@ def _figures(
 
 def _row_figures(model: "Model", rows: "RowTally") -> "Figures":
     """What gates can ask for beside the figures of the losses."""
-    return {
-        "n_rows": rows.read,
-        "missing_fraction": rows.n_missing / rows.read,
-        "unseen_fraction": rows.n_unseen / rows.read,
-        "gap": model.fit.gap,
-    }
+    from lrisk_cli.evaluation.registry import Needs, figures_of
+
+    return figures_of(rows, [Needs.ROWS, Needs.CELLS]) | figures_of(model.fit, [Needs.FIT])
 
 
 def _write_losses(path: str, model: "Model", kept: "RowKeeper") -> None:

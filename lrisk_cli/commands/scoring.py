@@ -222,7 +222,7 @@ def sample_rows(design: "Design", scored: "ScoredRows") -> "tuple[Any, RowSample
     from lrisk_cli.tables.row_sample import RowSample
 
     sample = RowSample(SAMPLED_ROWS)
-    sample.add(design.rows, scored.predictions, design.targets)
+    sample.add(design.row_numbers, scored.predictions, design.targets)
     return scored.losses, sample
 
 

@@ -12,6 +12,7 @@ from lrisk_cli.clusters.clustering import (
     Clustering,
     ClusterOptions,
     Placement,
+    as_matrix,
     find_outliers,
     nearest,
     place_rows,
@@ -93,7 +94,7 @@ class ClusterModel:
     def score(self, batch: Batch) -> Scored:
         """The nearest centre of each row by itself."""
         encoded = self.encoding.encode(batch)
-        clusters, losses = nearest(encoded.X, self.encoded_centres)
+        clusters, losses = nearest(as_matrix(encoded.rows), self.encoded_centres)
         return Scored(
             rows=batch.first_row + encoded.kept,
             kept=encoded.kept,
@@ -115,8 +116,9 @@ def make_model(
     """
     means, scales = design.encoding.units
     centres = means + scales * found.centres
-    placed = place_rows(design.X, (centres - means) / scales, options.risk)
-    k, ones = len(centres), np.broadcast_to(1.0, len(design.X))
+    X = as_matrix(design.rows)
+    placed = place_rows(X, (centres - means) / scales, options.risk)
+    k, ones = len(centres), np.broadcast_to(1.0, len(X))
     model = ClusterModel(
         encoding=design.encoding,
         centres=centres,
@@ -217,7 +219,7 @@ def _record(
             if len(curve) > 1
         ),
         rows_read=design.counts.read,
-        rows_used=len(design.X),
+        rows_used=design.rows.shape[0],
         rows_dropped=sum(design.counts.dropped.values()),
         drop_reasons=design.counts.dropped,
         fingerprint=design.fingerprint,

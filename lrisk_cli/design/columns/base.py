@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from lrisk_cli.errors import DataError
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.types import Array, Flags
 
@@ -114,10 +115,11 @@ class Feature(ABC):
         """Mean and scale of each of its columns of X: cell = mean + scale * x."""
 
     @abstractmethod
-    def usual(self, X: Array) -> tuple[Array, Array]:
+    def usual(self, rows: Rows, first: int, sums: Array) -> tuple[Array, Array]:
         """The usual cell of some rows, encoded, and the robust spread of each of its columns.
 
-        X: (n, its columns), n > 0. Spread is 0 for all but numbers.
+        rows: at least one; its columns start at `first`. sums: of each of them over the rows.
+        Spread is 0 for all but numbers.
         """
 
     @abstractmethod

@@ -20,6 +20,7 @@ from lrisk_cli.design.columns.base import (
 )
 from lrisk_cli.design.number_text import clipped, percent
 from lrisk_cli.errors import quote
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.cells import Texts, spell_numbers
 from lrisk_cli.types import Array, Codes, Flags
 
@@ -122,11 +123,11 @@ class CategoryFeature(Feature):
         """0/1 columns are their own units."""
         return [0.0] * self.n_columns, [1.0] * self.n_columns
 
-    def usual(self, X: Array) -> tuple[Array, Array]:
+    def usual(self, rows: Rows, first: int, sums: Array) -> tuple[Array, Array]:
         """The most frequent category; its columns have no spread."""
-        centre = np.zeros(X.shape[1])
-        centre[np.argmax(X[:, : self.n_values].sum(axis=0))] = 1.0
-        return centre, np.zeros(X.shape[1])
+        centre = np.zeros(len(sums))
+        centre[np.argmax(sums[: self.n_values])] = 1.0
+        return centre, np.zeros(len(sums))
 
     def learned_usual(self) -> tuple[Array, Array] | None:
         """The most frequent category, which it remembers if it fills in missing cells."""

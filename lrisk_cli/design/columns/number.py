@@ -19,6 +19,7 @@ from lrisk_cli.design.columns.base import (
 )
 from lrisk_cli.design.number_text import spell, spell_cell
 from lrisk_cli.errors import DataError
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.types import Array, Flags
 
@@ -90,10 +91,10 @@ class NumberFeature(Feature):
         rest = self.n_columns - 1
         return [self.mean, *[0.0] * rest], [self.scale, *[1.0] * rest]
 
-    def usual(self, X: Array) -> tuple[Array, Array]:
+    def usual(self, rows: Rows, first: int, sums: Array) -> tuple[Array, Array]:
         """Median and 1.4826 MAD; where most cells are equal, the standard deviation."""
-        values = X[:, 0]
-        centre, spread = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        values = rows.column(first)
+        centre, spread = np.zeros(len(sums)), np.zeros(len(sums))
         centre[0] = np.median(values)
         self._set_extra(centre)
         typical = GAUSSIAN * float(np.median(np.abs(values - centre[0])))
