@@ -158,7 +158,7 @@ def compare(
         taking_part = _usual_rivals(found) if rivals is None else rivals
         contest = _contest(risk, taking_part, planted, contamination, l2, mapped, seed)
         judge = None if test is None else _judge_by(inputs.beside(test))
-        n_rows = len(raw.gathered.rows.rows)
+        n_rows = len(raw.usable.rows.rows)
         splits, words = _splits(n_rows, cv, holdout, test, repeats, seed)
         comparison = contend(raw, columns, contest, splits, words, judge, report)
         if html is not None:

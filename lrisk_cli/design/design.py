@@ -8,18 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from lrisk_cli.design.columns.base import Feature
-from lrisk_cli.design.duplicate_rows import note_copies
+from lrisk_cli.design.duplicate_rows import note_duplicates
 from lrisk_cli.design.encoding import EncodedBatch, Encoding, Filler, Target, unseen_cell
 from lrisk_cli.design.hints import find_hints
 from lrisk_cli.design.learning import decide_task, find_classes, learn_features, learn_target
 from lrisk_cli.design.raw_rows import (
-    Gathered,
     RawRows,
     RowCounts,
     RowNumbers,
+    UsableRows,
     block_rows,
     copy_rows,
-    gather,
+    read_usable_rows,
     split_rows,
 )
 from lrisk_cli.errors import DataError, UsageError
@@ -89,7 +89,7 @@ class RawDesign:
     label: str
     features: tuple[Column, ...]
     target: Column | None
-    gathered: Gathered
+    usable: UsableRows
     allowance: Allowance
 
 
@@ -113,23 +113,23 @@ def read_design(
     split: some rows will be held out, so those that repeat others are worth a note.
     """
     features, target = choose_columns(table, options)
-    gathered = gather(table, features, target, options.id_column, options.missing, report)
-    _check_enough(table.label, gathered.counts)
+    usable = read_usable_rows(table, features, target, options.id_column, options.missing, report)
+    _check_enough(table.label, usable.counts)
     classes = options.task is Task.CLASSIFICATION
-    notes = find_hints(features, target, gathered.rows, classes=classes)
-    copies = note_copies(gathered.rows) if split else ()
-    gathered = replace(gathered, notes=(*gathered.notes, *notes, *copies))
-    return RawDesign(table.label, features, target, gathered, table.allowance)
+    notes = find_hints(features, target, usable.rows, classes=classes)
+    repeated = note_duplicates(usable.rows) if split else ()
+    usable = replace(usable, notes=(*usable.notes, *notes, *repeated))
+    return RawDesign(table.label, features, target, usable, table.allowance)
 
 
 def copy_part(raw: RawDesign, rows: npt.NDArray[np.intp]) -> RawDesign:
     """Some of the usable rows in memory of their own, so that `raw` can be used again."""
-    return replace(raw, gathered=replace(raw.gathered, rows=copy_rows(raw.gathered.rows, rows)))
+    return replace(raw, usable=replace(raw.usable, rows=copy_rows(raw.usable.rows, rows)))
 
 
 def find_task(raw: RawDesign, asked: Task) -> tuple[Task, tuple[str, ...]]:
     """The task that the usable rows call for, and why when it was left to us."""
-    target, cells = raw.target, raw.gathered.rows.target
+    target, cells = raw.target, raw.usable.rows.target
     if target is None or cells is None:
         raise TypeError("a design of features only has no task")
     return decide_task(f"{raw.label}, column '{target.name}'", target.name, cells, asked)
@@ -144,9 +144,9 @@ def encode_design(
     fills are learned from the other rows, the classes of the target from all of them. They are made
     in the memory that the table was read into, so `raw` can be used once.
     """
-    gathered = raw.gathered
+    usable = raw.usable
     classes, notes = _see_target(raw, options)
-    train, test = gathered.rows, None
+    train, test = usable.rows, None
     if hold_out is not None:
         train, test = split_rows(train, hold_out(len(train.rows)))
     learned, oddities = learn_features(
@@ -168,7 +168,7 @@ def encode_design(
     encoding = Encoding(learned, options.intercept, goal, options.missing, options.unseen)
     n_rows = sum(len(part.rows) for part in (train, test) if part is not None)
     raw.allowance.check(raw.label, n_rows, encoding.n_columns)
-    shared = (gathered.counts, gathered.fingerprint, (*notes, *gathered.notes, *oddities))
+    shared = (usable.counts, usable.fingerprint, (*notes, *usable.notes, *oddities))
     return (
         _encode_rows(raw.label, train, encoding, shared),
         None if test is None else _encode_rows(raw.label, test, encoding, shared),
@@ -177,7 +177,7 @@ def encode_design(
 
 def _see_target(raw: RawDesign, options: DesignOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The classes of the target, if it has any, and why it was taken for what it is."""
-    cells = raw.gathered.rows.target
+    cells = raw.usable.rows.target
     if raw.target is None or cells is None:
         return (), ()
     task, notes = find_task(raw, options.task)

@@ -57,7 +57,7 @@ class RawRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class UsableRows:
     """All usable rows of a table, and what there is to say about the reading of it."""
 
     rows: RawRows
@@ -71,18 +71,18 @@ def block_rows(width: int) -> int:
     return max(1, BLOCK_NUMBERS // max(1, width))
 
 
-def gather(
+def read_usable_rows(
     table: Table,
     features: Sequence[Column],
     target: Column | None,
     id_column: str | None,
     missing: Missing,
     report: Report,
-) -> Gathered:
+) -> UsableRows:
     """Read the table once. Rows with missing cells are refused, dropped or kept, by `missing`."""
     n_numbers = sum(feature.numeric for feature in features)
     table.allowance.check(table.label, table.n_rows or 0, n_numbers)
-    gatherer = _Gatherer(features, target, missing, table.n_rows or 0)
+    collector = _RowCollector(features, target, missing, table.n_rows or 0)
     names = [column.name for column in (*features, target) if column is not None]
     groups = table.column_groups(names)
     for number, group in enumerate(groups, 1):
@@ -91,13 +91,13 @@ def gather(
         for batch in table.batches(
             group, invalid_as_missing=missing is not Missing.ERROR, as_is=as_is
         ):
-            gatherer.add(batch, group)
-            gatherer.take_ids([batch.columns[name] for name in as_is])
+            collector.add(batch, group)
+            collector.take_ids([batch.columns[name] for name in as_is])
             n_read += batch.n_rows
-            table.allowance.check(table.label, n_read, n_numbers, gatherer.text_bytes)
+            table.allowance.check(table.label, n_read, n_numbers, collector.text_bytes)
             done = n_read if table.n_rows is None else (number - 1) * table.n_rows + n_read
             report(Progress("read", done / len(groups), table.n_rows))
-    return gatherer.finish(n_read)
+    return collector.finish(n_read)
 
 
 def split_rows(raw: RawRows, held_out: Flags) -> tuple[RawRows, RawRows]:
@@ -200,7 +200,7 @@ class _Matrix:
             core.place_columns(list(columns), low, first_column, block[low : low + step])
 
 
-class _Gatherer:
+class _RowCollector:
     """Collects batches of some or all columns; the buffer grows in place, so nothing is copied."""
 
     def __init__(
@@ -256,7 +256,7 @@ class _Gatherer:
         elif target is not None:
             self._target_numbers.put([target], batch.first_row, 0)
 
-    def finish(self, n_read: int) -> Gathered:
+    def finish(self, n_read: int) -> UsableRows:
         """Drop the rows to be dropped and let go of what is no longer needed."""
         buffer = self._numbers.buffer
         buffer.resize(n_read * len(self._places))
@@ -283,7 +283,7 @@ class _Gatherer:
             for name, (text, count) in self._invalid.items()
         )
         row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))
-        return Gathered(raw, row_counts, self._fingerprint.digest(n_read), notes)
+        return UsableRows(raw, row_counts, self._fingerprint.digest(n_read), notes)
 
     def _count_filled(self, raw: RawRows) -> dict[str, int]:
         """The missing cells that are left, which an encoding will fill in."""
