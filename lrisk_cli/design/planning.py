@@ -72,9 +72,10 @@ def plan_design(
     columns, target = choose_columns(table, options)
     if target is None:
         raise TypeError("a plan is for a fit, which has a target")
-    survey = _Survey(columns, target, options.missing)
     names = [target.name, *(column.name for column in columns)]
     named = [] if options.id_column is None else [options.id_column]
+    table.refuse_nested(names, named)
+    survey = _Survey(columns, target, options.missing)
     strict, n_id_bytes = options.missing is Missing.ERROR, 0
     for batch in table.batches(names, invalid_as_missing=not strict, as_is=named):
         survey.add(batch)

@@ -213,7 +213,7 @@ class _RowCollector:
         self._missing = missing
         numeric = [feature.name for feature in features if feature.numeric]
         self._places = {name: place for place, name in enumerate(numeric)}
-        self._texts = {feature.name: Coded() for feature in features if feature.kind == "category"}
+        self._texts = {feature.name: Coded() for feature in features if not feature.numeric}
         self._numbers = _Matrix(n_rows, len(numeric))
         numbered = target is not None and target.numeric
         self._target_numbers = _Matrix(n_rows if numbered else 0, 1)

@@ -121,12 +121,7 @@ class Table:
         of `as_is` as the Arrow array that the file holds. A cell that is not of its column's type
         is a DataError, or missing when invalid_as_missing.
         """
-        for name in (*columns, *as_is):
-            if self.column(name).kind == "nested":
-                remedy = "convert it" if name in (*self.fixed, *as_is) else f"pass --exclude {name}"
-                raise DataError(
-                    f"{self.label}, column '{name}': holds neither numbers nor text; {remedy}"
-                )
+        self.refuse_nested(columns, as_is)
         wanted = list(dict.fromkeys((*columns, *as_is)))
         first_row = 0
         for file in self.files:
@@ -144,6 +139,15 @@ class Table:
         pa.default_memory_pool().release_unused()
         if first_row == 0:
             raise DataError(f"{self.label}: the table has columns but no rows; nothing to work on")
+
+    def refuse_nested(self, columns: Sequence[str], as_is: Sequence[str] = ()) -> None:
+        """DataError that names the first column that holds neither numbers nor text."""
+        for name in (*columns, *as_is):
+            if self.column(name).kind == "nested":
+                remedy = "convert it" if name in (*self.fixed, *as_is) else f"pass --exclude {name}"
+                raise DataError(
+                    f"{self.label}, column '{name}': holds neither numbers nor text; {remedy}"
+                )
 
     def _blocks(
         self, file: TableFile, wanted: Sequence[str], as_is: Sequence[str]
