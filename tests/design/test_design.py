@@ -498,7 +498,7 @@ def test_a_design_without_a_target_has_features_only(tmp_path):
     assert len(design.y) == len(design.targets) == 0
     assert design.encoding.goal is None
     assert design.encoding.column_names == ("a", "b=x", "b=y")
-    assert design.encoding.dtypes == {"a": "number", "b": "string"}
+    assert design.encoding.dtypes == {"a": "number", "b": "category"}
     with pytest.raises(TypeError, match="no target"):
         _ = design.encoding.target
 
