@@ -27,7 +27,7 @@ with atheris.instrument_imports(include=["lrisk_cli", "tomllib", "json"]):
     from lrisk_cli.models.cluster_model import load_clusters
     from lrisk_cli.models.model import load_model
     from lrisk_cli.names import Missing
-    from lrisk_cli.tables import csv_files as csvfiles
+    from lrisk_cli.tables import csv_files
     from lrisk_cli.tables.table import open_table
 
 KNOWN = known_settings(COMMANDS)
@@ -72,7 +72,7 @@ def read_rows(path: Path) -> None:
     """As a fit does, at once and in blocks that end anywhere."""
     outcomes = []
     for size in (1 << 20, 23):
-        csvfiles.BLOCK_BYTES = size
+        csv_files.BLOCK_BYTES = size
         try:
             table = open_table([str(path)])
             options = DesignOptions(table.columns[0].name, missing=Missing.IMPUTE)
@@ -80,7 +80,7 @@ def read_rows(path: Path) -> None:
             outcomes.append((design.fingerprint, matrix(design).tobytes(), design.counts))
         except LriskError as error:
             outcomes.append(type(error))
-    csvfiles.BLOCK_BYTES = 1 << 20
+    csv_files.BLOCK_BYTES = 1 << 20
     assert outcomes[0] == outcomes[1], "the blocks matter"
 
 

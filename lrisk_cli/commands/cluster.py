@@ -207,7 +207,7 @@ def _compare(
 
     name = str(job.label)
     tally = LabelTally(f"{table.label}, column '{name}'", n_clusters, job.inliers)
-    for batch in table.batches([name], strays_are_missing=True):
+    for batch in table.batches([name], invalid_as_missing=True):
         ends = (batch.first_row, batch.first_row + batch.n_rows)
         used = slice(*np.searchsorted(design.row_numbers, ends))
         cells: Any = batch.columns[name]

@@ -80,7 +80,7 @@ def compare(
         taking_part = _usual_rivals(found) if rivals is None else rivals
         contest = _contest(methods, taking_part, planted, l2, mapped, seed.seed)
         judge = None if test is None else _judge_by(inputs.beside(test))
-        drawn, words = _splits(len(raw.gathered.rows.rows), splits, seed.seed)
+        drawn, words = _splits(len(raw.usable.rows.rows), splits, seed.seed)
         comparison = contend(raw, how, contest, drawn, words, judge, report)
         if html is not None:
             _write_page(html, comparison)

@@ -199,7 +199,7 @@ def _tally(raw: "RawDesign", missing: Missing) -> RowTally:
     """What became of the rows. n_missing: those dropped for a missing cell, and those filled in."""
     import numpy as np
 
-    counts, kept = raw.gathered.counts, raw.gathered.rows
+    counts, kept = raw.usable.counts, raw.usable.rows
     n_missing = sum(n for why, n in counts.dropped.items() if why.startswith("missing "))
     if missing is Missing.IMPUTE:
         holes = np.isnan(kept.numbers).any(axis=1)

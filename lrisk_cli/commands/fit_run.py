@@ -166,7 +166,7 @@ def _choose(
 
     from lrisk_cli.evaluation.selection import cross_validate
 
-    rows = np.arange(len(raw.gathered.rows.rows))
+    rows = np.arange(len(raw.usable.rows.rows))
     if keep_out is not None:
         rows = np.flatnonzero(~keep_out(len(rows)))
     choice = cross_validate(raw, job.columns, job.fits, job.scheme, rows, report)

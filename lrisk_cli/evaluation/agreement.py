@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.design.encoding import spell_numbers
 from lrisk_cli.errors import DataError, InvalidOption
 from lrisk_cli.evaluation.registry import Needs, figures_of
-from lrisk_cli.tables.cells import Texts
+from lrisk_cli.tables.cells import Texts, spell_numbers
 from lrisk_cli.types import Array, Flags
 
 Counts = NDArray[np.int64]

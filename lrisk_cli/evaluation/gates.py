@@ -162,7 +162,7 @@ def parse_gate(text: str, canonical: Callable[[str], str] = str, *, warns: bool 
     threshold = _read_number(number)
     if not isfinite(threshold):
         raise UsageError(
-            f"{option} {text!r}: {number!r} is not a number to compare with; write 0.1 or 1e-3"
+            f"{opt(option)} {text!r}: {number!r} is not a number to compare with; write 0.1 or 1e-3"
         )
     return Gate(canonical(metric), comparison, threshold, warns)
 

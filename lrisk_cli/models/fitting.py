@@ -316,8 +316,6 @@ def _record(
 
 def _as_in_file(encoding: Encoding) -> bool:
     """Whether features and target entered the problem as the numbers in the file."""
-    columns = [f for f in encoding.features if f.numeric]
-    target = encoding.target
-    return (target.mean, target.scale) == (0.0, 1.0) and all(
-        (column.mean, column.scale) == (0.0, 1.0) for column in columns
-    )
+    target, (means, scales) = encoding.target, encoding.units
+    plain = not means.any() and bool((scales == 1.0).all())
+    return plain and (target.mean, target.scale) == (0.0, 1.0)
