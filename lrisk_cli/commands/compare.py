@@ -17,16 +17,14 @@ from lrisk_cli.names import (
     Task,
     Unseen,
 )
-from lrisk_cli.tables.inputs import Inputs, make_inputs
+from lrisk_cli.tables.inputs import make_inputs
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from lrisk_cli.baselines.registry import Rival
-    from lrisk_cli.evaluation.comparison import Comparison, Contest, Judge
+    from lrisk_cli.evaluation.comparison import Comparison
     from lrisk_cli.evaluation.corruption import Corruption
     from lrisk_cli.features.features import FeatureOptions
+    from lrisk_cli.models.fitting import FitOptions
 
 # What rivals are told about bad rows where nothing was planted and nobody guesses.
 USUAL_EPS = 0.1
@@ -125,13 +123,12 @@ def compare(
     Every method learns from the same rows and features with the same penalty, and is judged on the
     rows left out. With --corrupt the rows to learn from are spoilt in a known way first.
     """
-    from lrisk_cli.design.design import DesignOptions, find_task, read_design
-    from lrisk_cli.evaluation.comparison import compare as contend
+    from lrisk_cli.api.compare import Job, Splits, run
+    from lrisk_cli.design.design import DesignOptions
     from lrisk_cli.evaluation.corruption import parse_corruption
     from lrisk_cli.reports.comparisons import comparison_document, print_comparison
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables.table import check_apart, check_output, open_table
 
     inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
     planted = None if corrupt is None else parse_corruption(corrupt)
@@ -148,20 +145,21 @@ def compare(
         standardize=standardize,
     )
     mapped = fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map)
-    _contest(risk, (), planted, contamination, l2, mapped, seed)  # wrong options before any reading
-    if html is not None:
-        check_output(html, force=force)
+    eps = _expected_outliers(contamination, planted)
+    job = Job(
+        data=inputs,
+        dtypes=fit_options.parse_dtypes(dtype or ()),
+        columns=columns,
+        fits=_fits(risk, eps, l2, mapped, seed),
+        rivals=rivals,
+        planted=planted,
+        eps=eps,
+        splits=Splits(cv, holdout, test, repeats),
+        seed=seed,
+        html=html,
+    )
     with ProgressDisplay("compare", quiet=quiet, bar=not no_progress) as report:
-        table = open_table(inputs, dtypes=fit_options.parse_dtypes(dtype or ()))
-        check_apart([html], [*table.paths, *([] if test is None else [test])])
-        raw = read_design(table, columns, report, split=test is None)
-        found, _ = find_task(raw, task)
-        taking_part = _usual_rivals(found) if rivals is None else rivals
-        contest = _contest(risk, taking_part, planted, contamination, l2, mapped, seed)
-        judge = None if test is None else _judge_by(inputs.beside(test))
-        n_rows = len(raw.gathered.rows.rows)
-        splits, words = _splits(n_rows, cv, holdout, test, repeats, seed)
-        comparison = contend(raw, columns, contest, splits, words, judge, report)
+        comparison = run(job, report, force=force)
         if html is not None:
             _write_page(html, comparison)
     if json:
@@ -178,25 +176,26 @@ def _write_page(path: str, comparison: "Comparison") -> None:
     write_page(path, comparison_page(comparison, options.command_line()))
 
 
-def _contest(
-    risks: Sequence[str] | None,
-    rivals: "tuple[Rival, ...]",
-    planted: "Corruption | None",
-    contamination: float | None,
-    l2: float | None,
-    features: "FeatureOptions",
-    seed: int,
-) -> "Contest":
-    """Who takes part and on which terms; wrong options are refused."""
-    from lrisk_cli.evaluation.comparison import Contest
-    from lrisk_cli.models.fitting import FitOptions, check_fit
-    from lrisk_cli.solvers.select import SolverOptions
-
+def _expected_outliers(contamination: float | None, planted: "Corruption | None") -> float:
+    """The share of bad rows that rivals are told to expect."""
     if contamination is not None and not 0.0 < contamination < 0.5:
         raise UsageError(
             f"--contamination must be a share between 0 and 0.5; got {contamination:g}"
         )
-    eps = contamination or (USUAL_EPS if planted is None else planted.fraction)
+    return contamination or (USUAL_EPS if planted is None else planted.fraction)
+
+
+def _fits(
+    risks: Sequence[str] | None,
+    eps: float,
+    l2: float | None,
+    features: "FeatureOptions",
+    seed: int,
+) -> "tuple[FitOptions, ...]":
+    """A fit for each risk, alike but for it; wrong options are refused."""
+    from lrisk_cli.models.fitting import FitOptions, check_fit
+    from lrisk_cli.solvers.select import SolverOptions
+
     usual = ("mean", "superquantile:0.5", "superquantile:0.9", "extremile:2")
     texts = risks or (*usual, f"subquantile:{1.0 - eps:g}")
     how = SolverOptions(seed=seed)
@@ -206,7 +205,7 @@ def _contest(
     )
     for fit in fits:
         check_fit(fit)
-    return Contest(fits, rivals, planted, eps, seed)
+    return fits
 
 
 def _parse_rivals(texts: Sequence[str] | None) -> "tuple[Rival, ...] | None":
@@ -223,63 +222,3 @@ def _parse_rivals(texts: Sequence[str] | None) -> "tuple[Rival, ...] | None":
         if names.count(name) > 1:
             raise UsageError(f"--rival {name} is named twice; name it once")
     return rivals
-
-
-def _usual_rivals(task: Task) -> "tuple[Rival, ...]":
-    """All that learn such a target, without those whose library is not installed."""
-    from importlib.util import find_spec
-
-    from lrisk_cli.baselines.registry import FAMILIES, Rival
-
-    installed = find_spec("sklearn") is not None
-    return tuple(
-        Rival(name)
-        for name, family in FAMILIES.items()
-        if task in family.tasks and name != "erm" and (installed or not family.needs_sklearn)
-    )
-
-
-def _judge_by(inputs: Inputs) -> "Judge":
-    """By the rows of another table, which is opened with the types of the first."""
-    from lrisk_cli.commands.scoring import score_all
-    from lrisk_cli.evaluation.comparison import judged_risks
-    from lrisk_cli.evaluation.metrics import Figures, tally_figures
-    from lrisk_cli.models.model import Model
-    from lrisk_cli.progress import silent
-    from lrisk_cli.tables.table import open_table
-
-    def judge(model: Model) -> Figures:
-        table = open_table(inputs, expected=model.encoding.dtypes)
-        judged = score_all(model, table, None, keep=False, report=silent)
-        return tally_figures(judged.tally, judged_risks())
-
-    return judge
-
-
-def _splits(
-    n_rows: int,
-    n_folds: int | None,
-    holdout: float | None,
-    test: str | None,
-    repeats: int,
-    seed: int,
-) -> "tuple[list[NDArray[np.bool_]], str]":
-    """True for the rows to judge by, split after split; the same in words."""
-    import numpy as np
-
-    from lrisk_cli.evaluation.splits import folds, hold_out
-
-    named = [n_folds is not None, holdout is not None, test is not None]
-    if sum(named) > 1:
-        raise UsageError("--cv, --holdout and --test all name rows to judge by; pass one of them")
-    if test is not None:
-        return [np.zeros(n_rows, dtype=np.bool_)], f"the rows of {test}"
-    if holdout is None:
-        if repeats > 1:
-            raise UsageError("--repeats draws hold-outs again; add --holdout 0.2")
-        n_folds = 5 if n_folds is None else n_folds
-        fold_of = folds(n_rows, n_folds, seed)
-        return [fold_of == fold for fold in range(n_folds)], f"{n_folds} folds in turn"
-    drawn = [hold_out(n_rows, holdout, seed + at) for at in range(repeats)]
-    times = "" if repeats == 1 else f", drawn {repeats} times"
-    return drawn, f"{int(drawn[0].sum())} rows held out{times}"

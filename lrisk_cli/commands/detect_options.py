@@ -6,9 +6,7 @@ from typing import Annotated
 import typer
 
 from lrisk_cli.errors import UsageError
-
-MOST_CLUSTERS = 8
-ROWS_PER_CLUSTER = 50
+from lrisk_cli.names import MOST_CLUSTERS, ROWS_PER_CLUSTER
 
 Target = Annotated[
     str | None,
@@ -91,11 +89,6 @@ def parse_contamination(text: str) -> float | None:
             f"half of the rows cannot be outliers); got {text!r}"
         )
     return fraction
-
-
-def default_clusters(n_rows: int) -> int:
-    """How many centres for so many rows, where nobody says."""
-    return max(1, min(MOST_CLUSTERS, n_rows // ROWS_PER_CLUSTER))
 
 
 def refuse_idle(

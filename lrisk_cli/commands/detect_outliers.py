@@ -1,7 +1,5 @@
 """`lrisk detect-outliers`: rank the rows of a table by how little they fit the others, and why."""
 
-from typing import TYPE_CHECKING
-
 from lrisk_cli.commands import (
     cluster_options,
     detect_options,
@@ -10,12 +8,9 @@ from lrisk_cli.commands import (
     options,
     quantile_options,
 )
+from lrisk_cli.commands.verdicts import conclude, only_file, unnamed
 from lrisk_cli.names import Dates, KernelName, Missing, Scaling, Standardize, Task, Unseen
-from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import make_inputs
-
-if TYPE_CHECKING:
-    from lrisk_cli.commands.detect_subjects import Subject
 
 MAX_CATEGORIES = 100
 
@@ -72,14 +67,18 @@ def detect_outliers(
     Fits a model that a minority of wrong rows cannot bend, and ranks all rows by their loss under
     it; the reason names the columns that the loss comes from, in their units.
     """
-    from lrisk_cli.commands.detect_run import Job, run
-    from lrisk_cli.commands.detect_subjects import Input, cluster_rows, fit_rows, stream_rows
-    from lrisk_cli.commands.worst_rows import outlier_sentences
+    from lrisk_cli.api.detect_outliers import Job, run
     from lrisk_cli.design.design import DesignOptions
     from lrisk_cli.models.fitting import FitOptions, check_fit
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.github import Shown
-    from lrisk_cli.reports.outliers import describe_border, outliers_document, print_outliers
+    from lrisk_cli.reports.outliers import (
+        describe_border,
+        outlier_sentences,
+        outliers_document,
+        print_outliers,
+    )
+    from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.risk.spectrum import Spectrum
     from lrisk_cli.solvers.select import SolverOptions
 
@@ -134,24 +133,38 @@ def detect_outliers(
         fail_on or (), warn_on or (), baseline_metrics, max_worsening, junit, github
     ).parse("detect-outliers", _spell)
     fraction = detect_options.parse_contamination(contamination)
-    job = Job(fraction, top, checks, output, save_model, html, model)
-    source = Input(inputs, job.outputs, checks.inputs, fraction, id_column)
+    job = Job(
+        data=inputs,
+        dtypes=dtypes,
+        columns=columns,
+        fit=fit,
+        ks=ks,
+        contamination=fraction,
+        model=model,
+        missing=missing,
+        unseen=unseen,
+        top=top,
+        checks=checks,
+        output=output,
+        save_model=save_model,
+        html=html,
+    )
+    with ProgressDisplay("detect-outliers", quiet=quiet, bar=not no_progress) as report:
+        found = run(job, report, force=force)
+        if html is not None:
+            from lrisk_cli.reports.html import write_page
+            from lrisk_cli.reports.outlier_page import outlier_page
 
-    def make(report: Report) -> "Subject":
-        if model is not None:
-            return stream_rows(source, model, target, missing, unseen, report)
-        if target is None:
-            return cluster_rows(source, dtypes, columns, ks, seed, report)
-        return fit_rows(source, dtypes, columns, fit, report)
-
-    found = run(job, make, force=force, quiet=quiet, bar=not no_progress)
+            write_page(html, outlier_page(found, options.command_line()))
     if json:
         print_document(outliers_document(found))
     else:
         print_outliers(found)
-    rows = outlier_sentences(found)
-    shown = Shown("detect-outliers", gate_options.only_file(data), rows, describe_border(found))
-    return checks.conclude([(None, verdict) for verdict in found.verdicts], found.figures, shown)
+    shown = Shown(
+        "detect-outliers", only_file(data), outlier_sentences(found), describe_border(found)
+    )
+    skipped = checks.not_compared(found.figures)
+    return conclude(checks, unnamed(found.verdicts), skipped, shown)
 
 
 def _spell(metric: str) -> str:

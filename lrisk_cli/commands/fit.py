@@ -1,7 +1,6 @@
 """`lrisk fit`: learn a model from a table and prove how good it is."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from lrisk_cli.names import (
 from lrisk_cli.tables.inputs import make_inputs
 
 if TYPE_CHECKING:
-    from lrisk_cli.commands.fit_run import Done, Job, Result
+    from lrisk_cli.api.fit import FitResult, Fits, Job
     from lrisk_cli.evaluation.selection import Scheme
     from lrisk_cli.models.fitting import FitOptions
 
@@ -95,10 +94,11 @@ def fit(
     be from the optimum; of a risk that falls with the loss it keeps the best of several searches.
     A target with classes makes it logistic regression.
     """
-    from lrisk_cli.commands.fit_files import FitFiles, name_files
-    from lrisk_cli.commands.fit_run import Job, run
+    from lrisk_cli.api.fit import Job, run
+    from lrisk_cli.api.fit_files import FitFiles, name_files
     from lrisk_cli.design.design import DesignOptions
     from lrisk_cli.models.fitting import FitOptions, check_fit
+    from lrisk_cli.reports.progress import ProgressDisplay
     from lrisk_cli.solvers.select import SolverOptions
     from lrisk_cli.solvers.solution import Limits
 
@@ -160,7 +160,9 @@ def fit(
     if dry_run:
         _show_plan(job, as_json=json, quiet=quiet, bar=not no_progress)
         return ExitCode.DONE
-    done = run(job, force=force, quiet=quiet, bar=not no_progress)
+    with ProgressDisplay("fit", quiet=quiet, bar=not no_progress) as report:
+        done = run(job, report, force=force)
+        _write_pages(done)
     _show(done, as_json=json)
     if require_convergence:
         _insist(done.results)
@@ -184,77 +186,53 @@ def _scheme(
 
 def _show_plan(job: "Job", *, as_json: bool, quiet: bool, bar: bool) -> None:
     """What the job would read, and the memory that it would take."""
-    from lrisk_cli.design.planning import plan_design
-    from lrisk_cli.features.features import count_values
+    from lrisk_cli.api.fit_plan import plan
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.plans import plan_document, print_plan
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables.table import open_table
 
-    kernel = job.fits[0].features
-
-    def values(n_rows: int) -> int:
-        found = count_values(kernel, n_rows)
-        if found is None:
-            raise UsageError(
-                "--dry-run cannot foresee how many landmarks --rank auto takes; pass --rank N"
-            )
-        return found
-
-    linear = kernel.kernel is KernelName.LINEAR
-    flat = all(fit.risk.flat for fit in job.fits)
     with ProgressDisplay("fit", quiet=quiet, bar=bar) as report:
-        table = open_table(job.data, dtypes=job.dtypes)
-        plan = plan_design(
-            table, job.columns, flat=flat, values=None if linear else values, report=report
-        )
+        planned = plan(job, report)
     if as_json:
-        print_document(plan_document(plan))
+        print_document(plan_document(planned))
     else:
-        print_plan(plan)
+        print_plan(planned)
 
 
-def _insist(results: "Sequence[Result]") -> None:
+def _insist(results: "Sequence[FitResult]") -> None:
     """Refuse to call it done when a gap was not proved."""
-    missed = [result for result in results if not result.fitted.solution.converged]
+    missed = [result for result in results if not result.converged]
     if not missed:
         return
-    status = missed[0].fitted.solution.status
+    status = missed[0].model.fit.status
     if len(results) > 1:
         others = f" ({len(missed)} of {len(results)} risks)" if len(missed) > 1 else ""
-        status = f"{missed[0].fitted.model.risk}: {status}{others}"
+        status = f"{missed[0].model.risk}: {status}{others}"
     raise NotConvergedError(
         f"{status}; allow more passes or a larger --tol (--require-convergence)"
     )
 
 
-def _show(done: "Done", *, as_json: bool) -> None:
-    from lrisk_cli.reports.documents import fit_document, path_document, print_document
+def _write_pages(fits: "Fits") -> None:
+    """The page of each fit, where one was asked for."""
+    for result in fits.results:
+        if result.files.html is not None:
+            from lrisk_cli.reports.html import write_page
+            from lrisk_cli.reports.model_pages import fit_page
+
+            write_page(result.files.html, fit_page(fits, result, options.command_line()))
+
+
+def _show(fits: "Fits", *, as_json: bool) -> None:
+    from lrisk_cli.reports.documents import fits_document, print_document
     from lrisk_cli.reports.paths import print_choice, print_path
     from lrisk_cli.reports.terminal import print_fit
 
-    counts = replace(done.design.counts, used=len(done.design.rows))
-    several = len(done.results) > 1
     if as_json:
-        documents = [
-            fit_document(
-                result.files.model,
-                result.fitted.model,
-                counts,
-                result.figures["training"],
-                result.tested,
-                {"solve_s": result.seconds} if several else done.timings,
-                (*done.notes, *result.notes),
-                done.choice,
-            )
-            for result in done.results
-        ]
-        print_document(path_document(documents, done.timings) if several else documents[0])
-    elif several:
-        print_path([result.entry for result in done.results], counts, done.notes)
+        print_document(fits_document(fits))
+    elif len(fits.results) > 1:
+        print_path(fits)
     else:
-        if done.choice is not None:
-            print_choice(done.choice)
-        (only,) = done.results
-        notes = (*done.notes, *only.notes)
-        print_fit(only.fitted.model, counts, only.figures, only.files.model, notes)
+        if fits.choice is not None:
+            print_choice(fits.choice)
+        print_fit(fits)

@@ -1,23 +1,15 @@
 """`lrisk quantile-report`: loss quantiles of models beside those of a baseline."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lrisk_cli.commands import fit_options, gate_options, options, quantile_options
-from lrisk_cli.commands.comparing import Outcome
-from lrisk_cli.commands.quantile_subjects import Subject, files_subject, fits_subject
-from lrisk_cli.errors import UsageError
+from lrisk_cli.commands.quantile_subjects import files_subject, fits_subject
+from lrisk_cli.commands.verdicts import conclude, only_file
 from lrisk_cli.names import REPORTED_QUANTILES
 from lrisk_cli.tables.inputs import make_inputs
 
 if TYPE_CHECKING:
-    from lrisk_cli.evaluation.gates import Verdict
-    from lrisk_cli.reports.quantile_results import QuantileResults
-    from lrisk_cli.types import Array
-
-LEVELLED = ("difference", "normalised_difference")
-OVERALL = ("tail_gained", "average_lost")
-OF_ROWS = ("n_rows",)
+    from lrisk_cli.api.quantile_report import QuantileResults, Subject
 
 
 def quantile_report(
@@ -65,16 +57,17 @@ def quantile_report(
     are fitted on the spot. Differences are baseline minus model: positive where the model is
     better.
     """
+    from lrisk_cli.api.quantile_report import Job, run
+    from lrisk_cli.evaluation.quantile_gates import quantile_metric
     from lrisk_cli.evaluation.quantiles import parse_levels
     from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables.table import check_apart
 
     inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
     checks = gate_options.GateFlags(
         fail_on or (), warn_on or (), baseline_metrics, max_worsening, junit, github
-    ).parse("quantile-report", _metric_name)
-    asked = _Asked(parse_levels(quantiles), checks, by)
+    ).parse("quantile-report", quantile_metric)
+    levels = parse_levels(quantiles)
     of_fits = {
         "--target": target, "--risk": risk, "--holdout": holdout, "--repeats": repeats,
         "--seed": seed, "--features": features, "--exclude": exclude, "--dtype": dtype,
@@ -86,169 +79,36 @@ def quantile_report(
         subject = files_subject(model or (), baseline, of_fits, missing, unseen)
     else:
         subject = fits_subject(of_fits, missing, unseen)
-    _check_outputs(output, html, junit, force=force)
+    job = Job(inputs, subject, levels, by, checks, output, html)
     with ProgressDisplay("quantile-report", quiet=quiet, bar=not no_progress) as report:
-        table = subject.open(inputs)
-        check_apart([output, html, junit], [*subject.paths, *checks.inputs, *table.paths])
-        if by is not None:
-            table.column(by)
-        outcome = subject.compare(table, by, asked.levels, report)
-        results = _results(subject, outcome, asked)
+        results = run(job, report, force=force)
         _write(results, output, html)
     _show(results, as_json=json)
-    shown = Shown("quantile-report", gate_options.only_file(table.paths), (), "")
-    return checks.answer(results.verdicts, _not_compared(outcome, asked), shown)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The levels to report, the gates to judge, and the column of the groups."""
-
-    quantiles: tuple[float, ...]
-    checks: gate_options.Checks
-    by: str | None
-
-    @property
-    def levels(self) -> "Array":
-        """All levels at which quantiles are needed, ascending: asked for, gated, and drawn."""
-        import numpy as np
-
-        from lrisk_cli.evaluation.quantiles import CURVE
-
-        gated = [_level_of(gate.metric) for gate in self.checks.gates]
-        wanted = [*self.quantiles, *(level for level in gated if level is not None)]
-        return np.unique([*CURVE.tolist(), *wanted])
-
-
-def _metric_name(text: str) -> str:
-    """The spelling under which a metric is reported; a metric without a figure is refused."""
-    from lrisk_cli.evaluation.quantiles import parse_level
-
-    name, separator, level = text.strip().lower().partition(":")
-    if separator and name in LEVELLED:
-        return f"{name}:{parse_level(level, f'the gate {text}'):.15g}"
-    if not separator and name in (*OVERALL, *OF_ROWS):
-        return name
-    known = ", ".join([*(f"{name}:P" for name in LEVELLED), *OVERALL, *OF_ROWS])
-    raise UsageError(f"unknown metric {text!r}; quantile-report knows {known}")
-
-
-def _level_of(metric: str) -> float | None:
-    """The level that the name of a metric ends with, if it has one."""
-    name, _, level = metric.partition(":")
-    return float(level) if name in LEVELLED else None
-
-
-def _verdicts(outcome: Outcome, asked: _Asked) -> "tuple[tuple[str | None, Verdict], ...]":
-    """Every gate about models on each of them, then those about the rows, once."""
-    from lrisk_cli.evaluation.gates import judge
-
-    gates, stored = asked.checks.gates, asked.checks.stored
-    of_models = [gate for gate in gates if gate.metric not in OF_ROWS]
-    found: list[tuple[str | None, Verdict]] = []
-    for name, figures in _figures_by_model(outcome, asked).items():
-        kept = () if stored is None else stored.gates(figures, name)
-        gated = figures | {gate.metric: _figure(outcome, name, gate.metric) for gate in of_models}
-        found += [(name, verdict) for verdict in judge((*of_models, *kept), gated)]
-    of_rows = [gate for gate in gates if gate.metric in OF_ROWS]
-    return (*found, *((None, verdict) for verdict in judge(of_rows, {"n_rows": outcome.n_tested})))
-
-
-def _figures_by_model(outcome: Outcome, asked: _Asked) -> "dict[str, dict[str, float | None]]":
-    """What the document tells of each model under the names that gates have for it."""
-    levels = [f"{name}:{level:.15g}" for name in LEVELLED for level in asked.quantiles]
-    return {
-        model: {name: _figure(outcome, model, name) for name in (*OVERALL, *levels)}
-        for model in [*outcome.models][1:]
-    }
-
-
-def _not_compared(outcome: Outcome, asked: _Asked) -> list[str]:
-    """A sentence for each figure that is not in both runs."""
-    stored = asked.checks.stored
-    if stored is None:
-        return []
-    return [
-        sentence
-        for model, figures in _figures_by_model(outcome, asked).items()
-        for sentence in stored.not_compared(figures, model)
-    ]
-
-
-def _figure(outcome: Outcome, model: str, metric: str) -> float | None:
-    """The figure of a model that a gate asks for; None where it does not exist."""
-    import numpy as np
-
-    comparison = outcome.comparison
-    compared = comparison.models[[*outcome.models].index(model) - 1]
-    level = _level_of(metric)
-    if level is None:
-        if metric == "tail_gained":
-            return comparison.tail - compared.tail
-        return compared.mean - comparison.mean
-    difference = compared.difference.values[comparison.at(np.array([level]))]
-    if metric.startswith(LEVELLED[1]):
-        difference = comparison.normalised(difference)
-    return None if np.isnan(difference[0]) else float(difference[0])
-
-
-def _results(subject: Subject, outcome: Outcome, asked: _Asked) -> "QuantileResults":
-    from lrisk_cli.reports.quantile_results import NamedModel, QuantileResults
-    from lrisk_cli.reports.terminal import describe_model
-
-    models = tuple(
-        NamedModel(name, describe_model(model), model.risk, outcome.gaps[name])
-        for name, model in outcome.models.items()
-    )
-    return QuantileResults(
-        models,
-        asked.quantiles,
-        outcome.comparison,
-        outcome.groups,
-        asked.by,
-        outcome.counts,
-        subject.splits(outcome),
-        _verdicts(outcome, asked),
-        outcome.notes,
-    )
-
-
-def _check_outputs(output: str | None, html: str | None, junit: str | None, *, force: bool) -> None:
-    """Refuse outputs that cannot be written before any work starts."""
-    from lrisk_cli.tables.table import check_output
-
-    if output is not None:
-        check_output(output, force=force, table=not _is_json(output))
-    for path in (html, junit):
-        if path is not None:
-            check_output(path, force=force)
-
-
-def _is_json(path: str) -> bool:
-    return path.lower().endswith(".json")
+    shown = Shown("quantile-report", only_file(results.paths), (), "")
+    return conclude(checks, results.verdicts, results.skipped, shown)
 
 
 def _write(results: "QuantileResults", output: str | None, html: str | None) -> None:
+    """The figures, then the page."""
+    from lrisk_cli.api.quantile_report import is_json, quantile_columns
     from lrisk_cli.reports.documents import encode_document
-    from lrisk_cli.reports.quantile_results import quantile_columns, quantile_document
+    from lrisk_cli.reports.quantile_document import quantile_document
     from lrisk_cli.tables.table import write_bytes, write_table
 
+    if output is not None and is_json(output):
+        write_bytes(output, encode_document(quantile_document(results)))
+    elif output is not None:
+        write_table(output, quantile_columns(results))
     if html is not None:
         from lrisk_cli.reports.html import write_page
         from lrisk_cli.reports.quantile_page import quantile_page
 
         write_page(html, quantile_page(results, options.command_line()))
-    if output is None:
-        return
-    if _is_json(output):
-        write_bytes(output, encode_document(quantile_document(results)))
-    else:
-        write_table(output, quantile_columns(results))
 
 
 def _show(results: "QuantileResults", *, as_json: bool) -> None:
     from lrisk_cli.reports.documents import print_document
-    from lrisk_cli.reports.quantile_results import quantile_document
+    from lrisk_cli.reports.quantile_document import quantile_document
     from lrisk_cli.reports.quantile_text import print_quantiles
 
     if as_json:

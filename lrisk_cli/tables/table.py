@@ -18,7 +18,6 @@ from lrisk_cli.tables.outputs import (
     check_apart,
     check_output,
     write_bytes,
-    write_csv,
     write_parts,
     write_table,
 )
@@ -28,7 +27,7 @@ from lrisk_cli.types import Array
 
 __all__ = [
     "BATCH_ROWS", "Batch", "Column", "InvalidCell", "Table", "Texts",
-    "check_apart", "check_output", "join_arrays", "open_table", "write_bytes", "write_csv",
+    "check_apart", "check_output", "join_arrays", "open_table", "write_bytes",
     "write_parts", "write_table",
 ]  # fmt: skip
 
@@ -93,6 +92,19 @@ class Table:
         if name in self.cells:
             return Column(name, _kind(self.cells[name]))
         raise _no_such_column(self.label, name, [column.name for column in self.columns])
+
+    def arrow_type(self, name: str) -> pa.DataType:
+        """The type of a column as it is stored; text where the files differ."""
+        self.column(name)
+        types = set()
+        for source, layout in zip(self.sources, self.layouts, strict=True):
+            if layout is not None or name in source.partitions:
+                types.add(pa.string())
+                continue
+            schema, _, _ = columnar.read_schema(source)
+            stored = schema.field(name).type
+            types.add(stored.value_type if pa.types.is_dictionary(stored) else stored)
+        return types.pop() if len(types) == 1 else pa.string()
 
     @property
     def paths(self) -> tuple[str, ...]:
