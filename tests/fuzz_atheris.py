@@ -14,6 +14,8 @@ from tempfile import TemporaryDirectory
 
 import atheris
 
+from helpers.matrix import matrix
+
 with atheris.instrument_imports(include=["lrisk_cli", "tomllib", "json"]):
     from helpers.house_prices import made_files
     from lrisk_cli.cli import COMMANDS, run
@@ -73,7 +75,7 @@ def read_rows(path: Path) -> None:
             table = open_table([str(path)])
             options = DesignOptions(table.columns[0].name, missing=Missing.IMPUTE)
             design, _ = build_design(table, options)
-            outcomes.append((design.fingerprint, design.X.tobytes(), design.counts))
+            outcomes.append((design.fingerprint, matrix(design).tobytes(), design.counts))
         except LriskError as error:
             outcomes.append(type(error))
     csvfiles.BLOCK_BYTES = 1 << 20

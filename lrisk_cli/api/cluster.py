@@ -76,7 +76,7 @@ def run(job: Job, report: Report, *, force: bool) -> Clustered:
     clock.lap("solve_s")
     seen = None if job.page is None else _look(design, placed)
     # The largest array of all: from here on only distances are needed.
-    design = replace(design, X=design.X[:0].copy())
+    design = replace(design, rows=design.rows.take(slice(0)))
     judged = _judge(job, table, design, model, placed)
     clock.lap("judge_s")
     if job.output is not None:
@@ -90,12 +90,12 @@ def run(job: Job, report: Report, *, force: bool) -> Clustered:
 
 def _look(design: Design, placed: Placement) -> SeenRows:
     """What the page shows of the rows, taken a few at a time."""
-    views, outliers = RowViews(design.X.shape[1]), placed.outliers
-    for start in range(0, len(design.X), CHUNK):
+    (n_rows, n_columns), outliers = design.rows.shape, placed.outliers
+    views = RowViews(n_columns)
+    for start in range(0, n_rows, CHUNK):
         at = slice(start, start + CHUNK)
-        views.add(
-            design.rows[at], design.X[at], placed.clusters[at], placed.losses[at], outliers[at]
-        )
+        X = design.rows.dense_rows(at)
+        views.add(design.row_numbers[at], X, placed.clusters[at], placed.losses[at], outliers[at])
     return views.seen(placed.losses)
 
 
@@ -106,7 +106,7 @@ def _judge(
     agreement = (
         None if job.label is None else _compare(job, table, design, len(model.centres), placed)
     )
-    counts = replace(design.counts, used=len(design.rows))
+    counts = replace(design.counts, used=len(design.row_numbers))
     return judge_clusters(model, counts, placed.clusters, placed.losses, agreement)
 
 
@@ -118,14 +118,14 @@ def _compare(
     tally = LabelTally(f"{table.label}, column '{name}'", n_clusters, job.inliers)
     for batch in table.batches([name], strays_are_missing=True):
         ends = (batch.first_row, batch.first_row + batch.n_rows)
-        used = slice(*np.searchsorted(design.rows, ends))
+        used = slice(*np.searchsorted(design.row_numbers, ends))
         cells: Any = batch.columns[name]
-        tally.add(cells[design.rows[used] - batch.first_row], placed.clusters[used])
+        tally.add(cells[design.row_numbers[used] - batch.first_row], placed.clusters[used])
     return tally.agreement(placed.losses)
 
 
 def _assignment_columns(job: Job, design: Design, placed: Placement) -> dict[str, Any]:
-    names: dict[str, Any] = {"row": design.rows}
+    names: dict[str, Any] = {"row": design.row_numbers}
     if design.ids is not None:
         names["id"] = design.ids
     return assignment_columns(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lrisk_cli.api.pages import PageOptions, check_shape
+from lrisk_cli.clusters.clustering import as_matrix
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.errors import UsageError
 from lrisk_cli.evaluation.agreement import LabelTally
@@ -17,17 +18,17 @@ from lrisk_cli.evaluation.cluster_judging import (
     judge_clusters,
 )
 from lrisk_cli.evaluation.gates import Verdict
-from lrisk_cli.evaluation.judging import JudgedRows, figures_of, judged_rows, tally_table
-from lrisk_cli.evaluation.metrics import (
-    CLUSTER_METRICS,
-    LABEL_METRICS,
-    Figures,
-    Intervals,
+from lrisk_cli.evaluation.judging import JudgedRows, judged_figures, judged_rows, tally_table
+from lrisk_cli.evaluation.metrics import Figures, Intervals, parse_risks
+from lrisk_cli.evaluation.rankings import losses_columns
+from lrisk_cli.evaluation.registry import (
+    OF_CLUSTERS,
+    OF_LABELS,
+    Needs,
+    figures_of,
     metric_name,
-    parse_risks,
     spell_metric,
 )
-from lrisk_cli.evaluation.rankings import losses_columns
 from lrisk_cli.evaluation.worst_rows import WorstRows
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.loading import load_model, with_policies
@@ -153,10 +154,10 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     tally = tally_table(model, table, job.id_column, keep=keep, report=report, worst=worst)
     if job.losses is not None and tally.kept is not None:
         write_table(job.losses, _losses_columns(model, tally.kept))
-    figures, intervals = figures_of(tally.losses, spectra, job.seed, report)
+    figures, intervals = judged_figures(tally.losses, spectra, job.seed, report)
     ascending = tally.losses.losses
     page = None if job.page is None else judged_rows("judged", model, ascending, tally.sample)
-    of_rows = tally.rows.figures | {"gap": model.fit.gap}
+    of_rows = figures_of(tally.rows, [Needs.ROWS, Needs.CELLS])
     return Evaluation(
         path=job.model,
         model=model,
@@ -164,7 +165,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         figures=figures,
         intervals=intervals,
         checks=checks,
-        verdicts=checks.judge(figures, of_rows),
+        verdicts=checks.judge(figures, of_rows | figures_of(model.fit, [Needs.FIT])),
         paths=table.paths,
         worst=[] if worst is None else worst.predicted(model),
         rows=page,
@@ -180,7 +181,7 @@ def _losses_columns(model: Model, kept: ScoredRows) -> dict[str, Any]:
 def _evaluate_clusters(
     job: Job, model: ClusterModel, report: Report, *, force: bool
 ) -> ClusterEvaluation:
-    known = (*CLUSTER_METRICS, *([] if job.label is None else LABEL_METRICS))
+    known = OF_CLUSTERS if job.label is None else OF_CLUSTERS | OF_LABELS
     checks = job.make_checks(lambda name: spell_metric(name, known))
     spectra = parse_risks([*job.risks, *checks.risks] or [model.risk])
     check_shape(job.page, job.model, model.encoding)
@@ -205,7 +206,7 @@ def _evaluate_clusters(
         model=model,
         judged=judged,
         checks=checks,
-        verdicts=checks.judge(judged.figures, rows.figures),
+        verdicts=checks.judge(judged.figures, figures_of(rows, [Needs.ROWS, Needs.CELLS])),
         paths=table.paths,
         worst=worst.clustered(),
         seen=None if job.page is None else views.seen(losses),
@@ -227,7 +228,7 @@ def _score_clusters(
         kept.add(scored, ids)
         clusters: Any = scored.predictions
         if job.page is not None and scored.outliers is not None:
-            X = scored.encoded.X
+            X = as_matrix(scored.encoded.rows)
             views.add(scored.rows, X, clusters, scored.known_losses, scored.outliers)
         if job.label is not None:
             cells: Any = scored.batch.columns[job.label]

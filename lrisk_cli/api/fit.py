@@ -153,11 +153,11 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     clock.lap("solve_s")
     _judge(job, results, design, held_out, test, report)
     # The largest array of all: from here on only its scores are needed.
-    design = replace(design, X=design.X[:0].copy())
+    design = replace(design, rows=design.rows.take(slice(0)))
     clock.lap("test_s")
     _write(job, results, design)
     clock.lap("write_s")
-    counts = replace(design.counts, used=len(design.rows))
+    counts = replace(design.counts, used=len(design.row_numbers))
     notes = (*design.notes, *(choice.notes if choice else ()))
     return Fits(tuple(results), counts, notes, choice, clock.timings())
 
@@ -254,7 +254,7 @@ def _judge_table(results: list[FitResult], table: Table, report: Report) -> None
     for scored, _ in score_table(first, table, columns, None, RowTally(), report):
         targets = scored.known_targets
         for model, tally, sample in zip(models, tallies, samples, strict=True):
-            Z = model.margins(scored.encoded.X)
+            Z = model.margins(scored.encoded.rows)
             predictions = model.predict(Z)
             tally.add(model.losses(Z, targets), targets, predictions)
             sample.add(scored.rows, predictions, targets)
@@ -278,7 +278,7 @@ def _write(job: Job, results: Sequence[FitResult], design: Design) -> None:
 
 
 def _losses_columns(model: Model, design: Design, scored: Scores) -> dict[str, Any]:
-    names = {"row": design.rows, "prediction": model.labelled(scored.predictions)}
+    names = {"row": design.row_numbers, "prediction": model.labelled(scored.predictions)}
     if design.ids is not None:
         names["id"] = design.ids
     targets = model.labelled(design.targets)

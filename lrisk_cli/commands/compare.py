@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lrisk_cli.baselines.registry import FAMILIES, Rival, parse_rival
 from lrisk_cli.commands import fit_options, options
 from lrisk_cli.errors import ExitCode, UsageError
 from lrisk_cli.names import (
     CORRUPTIONS,
-    RIVALS,
     Dates,
     KernelName,
     Missing,
@@ -20,7 +20,6 @@ from lrisk_cli.names import (
 from lrisk_cli.tables.inputs import make_inputs
 
 if TYPE_CHECKING:
-    from lrisk_cli.baselines.registry import Rival
     from lrisk_cli.evaluation.comparison import Comparison
     from lrisk_cli.evaluation.corruption import Corruption
     from lrisk_cli.features.features import FeatureOptions
@@ -43,7 +42,7 @@ Rivals = Annotated[
     typer.Option(
         "--rival",
         metavar="NAME[:NUMBER]",
-        help=f"Method of another paper; repeatable; none for no rivals: {', '.join(RIVALS)}.",
+        help=f"Method of another paper; repeatable; none for no rivals: {', '.join(FAMILIES)}.",
         show_default="all that learn such a target and are installed",
     ),
 ]
@@ -208,10 +207,8 @@ def _fits(
     return fits
 
 
-def _parse_rivals(texts: Sequence[str] | None) -> "tuple[Rival, ...] | None":
+def _parse_rivals(texts: Sequence[str] | None) -> tuple[Rival, ...] | None:
     """Those named; None where none was, and nothing for `none`."""
-    from lrisk_cli.baselines.registry import parse_rival
-
     if texts is None:
         return None
     if list(texts) == ["none"]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from lrisk_cli.errors import UsageError
+from lrisk_cli.evaluation.registry import OF_CLUSTERS, list_metrics
 from lrisk_cli.names import MOST_CLUSTERS, ROWS_PER_CLUSTER
 
 Target = Annotated[
@@ -70,7 +71,7 @@ Gates = Annotated[
         "--fail-on",
         metavar="CONDITION",
         help="Exit with 1 if this holds, for example 'outlier_fraction>0.05'; repeatable. "
-        "outlier_fraction, n_rows, missing_fraction, unseen_fraction, max, any risk of the losses.",
+        f"{list_metrics(OF_CLUSTERS)}, any risk of the losses.",
     ),
 ]
 

@@ -168,6 +168,6 @@ def detect_outliers(
 
 
 def _spell(metric: str) -> str:
-    from lrisk_cli.evaluation.metrics import CLUSTER_METRICS, spell_metric
+    from lrisk_cli.evaluation.registry import OF_CLUSTERS, spell_metric
 
-    return spell_metric(metric, CLUSTER_METRICS)
+    return spell_metric(metric, OF_CLUSTERS)

@@ -7,7 +7,8 @@ import typer
 from lrisk_cli.commands import cluster_options, gate_options, options
 from lrisk_cli.commands.cluster_pages import parse_page
 from lrisk_cli.commands.verdicts import conclude, count_rows, only_file, unnamed
-from lrisk_cli.names import EVALUATED_RISKS
+from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, list_metrics, needs_of
+from lrisk_cli.names import EVALUATED_RISKS, Task
 from lrisk_cli.tables.inputs import make_inputs
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ Gates = Annotated[
         "--fail-on",
         metavar="CONDITION",
         help="Exit with 1 if this holds, for example 'superquantile:0.9>1.5'; repeatable. Any "
-        "risk, rmse, mae, r2, accuracy, log_loss, n_rows, missing_fraction, unseen_fraction, gap; "
-        "of clusters, any risk, outlier_fraction, and with --label accuracy and purity.",
+        f"risk, {list_metrics(needs_of(Task.AUTO))}; of clusters, any risk, "
+        f"{list_metrics(OF_CLUSTERS)}, and with --label {list_metrics(OF_LABELS)}.",
     ),
 ]
 LossesFile = Annotated[

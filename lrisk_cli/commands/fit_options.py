@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lrisk_cli.errors import UsageError
+from lrisk_cli.evaluation.registry import TASK_NEEDS, Needs, list_metrics
 from lrisk_cli.names import (
     DEFAULT_RISK,
     MOST_DEGREE,
@@ -207,8 +208,8 @@ SelectBy = Annotated[
     typer.Option(
         "--select-by",
         metavar="METRIC",
-        help="What --cv goes by: any risk of the losses, max, rmse, mae or log_loss, which are "
-        "best when small, r2 or accuracy, when large.",
+        help="What --cv goes by: any risk of the losses, or one of "
+        f"{list_metrics([Needs.LOSSES, *TASK_NEEDS.values()])}.",
         show_default=f"the risk, {DEFAULT_RISK} for several",
     ),
 ]

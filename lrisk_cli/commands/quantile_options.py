@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from lrisk_cli.evaluation.registry import OF_PAIRS, list_metrics
 from lrisk_cli.names import DEFAULT_RISK, Dates, Missing, Task, Unseen
 
 HOLDOUT, REPEATS = 0.25, 5
@@ -102,7 +103,7 @@ Gates = Annotated[
         "--fail-on",
         metavar="CONDITION",
         help="Exit with 1 if this holds for any model, for example 'difference:0.95<0'; "
-        "repeatable. difference:P, normalised_difference:P, tail_gained, average_lost, n_rows.",
+        f"repeatable. {list_metrics(OF_PAIRS)}.",
     ),
 ]
 Output = Annotated[

@@ -6,15 +6,15 @@ import typer
 
 from lrisk_cli.errors import UsageError
 from lrisk_cli.names import Sampling, SmoothingName, SolverName, StartName
+from lrisk_cli.solvers.registry import SOLVERS
 
 Solver = Annotated[
     SolverName,
     typer.Option(
         "--solver",
-        help="auto chooses and says why. newton proves the optimum quickly; lbfgs does so for "
-        "thousands of unknowns; lsvrg is stochastic; sgd and srda are biased by their batches; "
-        "subgradient sees all rows at each step; trimmed is for risks that fall with the loss, "
-        "which newton and lbfgs refuse.",
+        help="auto chooses and says why. "
+        + "; ".join(f"{name} {words}" for name, words in SOLVERS.items())
+        + ".",
     ),
 ]
 SmoothingChoice = Annotated[

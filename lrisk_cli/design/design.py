@@ -15,7 +15,7 @@ from lrisk_cli.design.raw_rows import (
     Gathered,
     RawRows,
     RowCounts,
-    Rows,
+    RowNumbers,
     block_rows,
     copy_rows,
     gather,
@@ -24,6 +24,8 @@ from lrisk_cli.design.raw_rows import (
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
+from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.cells import Cells, Texts
 from lrisk_cli.tables.memory import Allowance
 from lrisk_cli.tables.table import Column, Table
@@ -60,17 +62,17 @@ class DesignOptions:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """Encoded rows. X: (n, d), C order. y: (n,), standardised numbers or int32 class codes.
+    """Encoded rows: (n, d). y: (n,), standardised numbers or int32 class codes.
 
     targets: (n,) the same in units of the file. Both are empty where there is no target.
-    rows: (n,) their numbers in the table. ids: the id column of these rows, as the file has it.
+    row_numbers: (n,) where they stand in the table. ids: their id column, as the file has it.
     counts, fingerprint and notes are those of the whole table, held-out rows included.
     """
 
-    X: Array
+    rows: Rows
     y: Targets
     targets: Targets
-    rows: Rows
+    row_numbers: RowNumbers
     ids: Any
     encoding: Encoding
     counts: RowCounts
@@ -137,7 +139,7 @@ def encode_design(
     """The design to learn from, and that of the rows held out.
 
     hold_out: number of usable rows -> True for those held out. Means, scales, categories and
-    fills are learned from the other rows, the classes of the target from all of them. X is made
+    fills are learned from the other rows, the classes of the target from all of them. They are made
     in the memory that the table was read into, so `raw` can be used once.
     """
     gathered = raw.gathered
@@ -270,4 +272,4 @@ def _encode_rows(
         stop = min(start + step, n_rows)
         numbers = flat[start * narrow : stop * narrow].reshape(stop - start, narrow).copy()
         filler.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
-    return Design(X, y, targets, raw.rows, raw.ids, encoding, *shared)
+    return Design(DenseRows(X), y, targets, raw.rows, raw.ids, encoding, *shared)

@@ -11,6 +11,8 @@ from lrisk_cli.design.dates import write_parts
 from lrisk_cli.errors import DataError, quote
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.native.kernels import core
+from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.cells import Texts, shortest_text
 from lrisk_cli.tables.table import Batch
 from lrisk_cli.types import Array, Codes, Flags, Targets
@@ -123,7 +125,7 @@ class EncodedBatch:
     cells of the rows kept that something stands in for, by column.
     """
 
-    X: Array
+    rows: Rows
     y: Targets | None
     kept: npt.NDArray[np.int64]
     dropped: dict[str, int]
@@ -173,7 +175,7 @@ class Encoding:
         return read if self.goal is None else {**read, self.goal.name: self.goal.dtype}
 
     def encode(self, batch: Batch, place: str | None = None) -> EncodedBatch:
-        """The rows of a batch as X and y, each row by itself; `place` names the table in messages.
+        """The rows of a batch and y, each row by itself; `place` names the table in messages.
 
         A missing feature is a DataError, a dropped row or filled, by the policy `missing`; a
         missing target is a DataError or a dropped row. A category or class that the fit did not
@@ -202,7 +204,7 @@ class Encoding:
         codes = [codes[kept] for codes in positions]
         Filler(self).fill(stack(numbers, len(kept)), codes, X)
         return EncodedBatch(
-            X,
+            DenseRows(X),
             None if y is None else y[kept],
             kept,
             {reason: int(np.count_nonzero(rows)) for reason, rows in drops.items()},

@@ -18,7 +18,7 @@ from lrisk_cli.tables.fingerprint import Fingerprint
 from lrisk_cli.tables.table import Batch, Column, Table, join_arrays
 from lrisk_cli.types import Array, Codes, Flags
 
-Rows = npt.NDArray[np.int64]
+RowNumbers = npt.NDArray[np.int64]
 
 GROWTH = 1 << 21  # numbers added when the buffer is full: 16 MB
 TEXT_BYTES = 150  # of a text beside its letters: an object, and its place in a dictionary
@@ -47,7 +47,7 @@ class RawRows:
     n_numbers: int
     texts: list[Texts]
     target: Array | Texts | None
-    rows: Rows
+    rows: RowNumbers
     ids: Any
 
     @property

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design.encoding import spell_numbers
 from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.evaluation.registry import Needs, figures_of
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.types import Array, Flags
 
@@ -40,10 +41,8 @@ class Agreement:
     @property
     def figures(self) -> dict[str, float | None]:
         """The numbers by name; average precision only where outliers are planted."""
-        found: dict[str, float | None] = {"accuracy": self.accuracy, "purity": self.purity}
-        if not all(self.inliers):
-            found["average_precision"] = self.average_precision
-        return found
+        planted = [] if all(self.inliers) else [Needs.PLANTED]
+        return figures_of(self, [Needs.LABELS, *planted])
 
 
 class LabelTally:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from lrisk_cli.evaluation.gates import Figures, Gate, StoredFigures, Verdict, judge
-from lrisk_cli.evaluation.metrics import is_risk
+from lrisk_cli.evaluation.registry import is_risk
 
 
 @dataclass(frozen=True, slots=True)

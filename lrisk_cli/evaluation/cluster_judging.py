@@ -12,6 +12,7 @@ from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.evaluation.agreement import Agreement
 from lrisk_cli.evaluation.metrics import Figures, risk_figures
 from lrisk_cli.evaluation.rankings import rank
+from lrisk_cli.evaluation.registry import Needs, figures_of
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.risk.value import sort_losses
@@ -106,7 +107,7 @@ def judge_clusters(
     k = len(model.centres)
     outliers = find_outliers(losses, model.outlier_distance)
     figures = risk_figures(sort_losses(losses.copy()), (model.spectrum, *spectra))
-    figures["outlier_fraction"] = float(np.mean(outliers))
+    figures |= figures_of(outliers, [Needs.FLAGS])
     return JudgedClusters(
         counts,
         np.bincount(clusters, minlength=k).tolist(),

@@ -85,7 +85,7 @@ def tally_table(
 def sample_design(design: Design, scored: Scores) -> RowSample:
     """A few rows of a design as tally_table keeps them."""
     sample = RowSample(SAMPLED_ROWS)
-    sample.add(design.rows, scored.predictions, design.targets)
+    sample.add(design.row_numbers, scored.predictions, design.targets)
     return sample
 
 
@@ -94,7 +94,7 @@ def judged_rows(name: str, model: Model, ascending: Array, sample: RowSample) ->
     return JudgedRows(name, ascending, row_weights(ascending, model.spectrum), *sample.columns)
 
 
-def figures_of(
+def judged_figures(
     tally: Tally, spectra: Sequence[Spectrum], seed: int | None, report: Report
 ) -> tuple[Figures, Intervals | None]:
     """All figures of the losses, and intervals of the risks where a seed is given.

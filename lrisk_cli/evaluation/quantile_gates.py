@@ -4,27 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lrisk_cli.errors import UsageError
 from lrisk_cli.evaluation.checks import Checks
 from lrisk_cli.evaluation.gates import Verdict, judge
 from lrisk_cli.evaluation.loss_comparison import Outcome
-from lrisk_cli.evaluation.quantiles import CURVE, parse_level
+from lrisk_cli.evaluation.quantiles import CURVE, PairAt
+from lrisk_cli.evaluation.registry import OF_PAIRS, Needs, metrics_of, spell_metric
+from lrisk_cli.parameters import spell
 from lrisk_cli.types import Array
-
-LEVELLED = ("difference", "normalised_difference")
-OVERALL = ("tail_gained", "average_lost")
-OF_ROWS = ("n_rows",)
 
 
 def quantile_metric(text: str) -> str:
     """The spelling under which a metric is reported; a metric without a figure is refused."""
-    name, separator, level = text.strip().lower().partition(":")
-    if separator and name in LEVELLED:
-        return f"{name}:{parse_level(level, f'the gate {text}'):.15g}"
-    if not separator and name in (*OVERALL, *OF_ROWS):
-        return name
-    known = ", ".join([*(f"{name}:P" for name in LEVELLED), *OVERALL, *OF_ROWS])
-    raise UsageError(f"unknown metric {text!r}; quantile-report knows {known}")
+    return spell_metric(text, OF_PAIRS)
 
 
 def needed_levels(quantiles: Sequence[float], checks: Checks) -> Array:
@@ -39,13 +30,14 @@ def judge_outcome(
 ) -> tuple[tuple[str | None, Verdict], ...]:
     """The gates about models on each of them, then those about the rows, once."""
     gates, stored = checks.gates, checks.stored
-    of_models = [gate for gate in gates if gate.metric not in OF_ROWS]
+    about_rows = metrics_of([Needs.ROWS])
+    of_models = [gate for gate in gates if gate.metric not in about_rows]
     found: list[tuple[str | None, Verdict]] = []
     for name, figures in _figures_by_model(outcome, quantiles).items():
         kept = () if stored is None else stored.gates(figures, name)
         gated = figures | {gate.metric: _figure(outcome, name, gate.metric) for gate in of_models}
         found += [(name, verdict) for verdict in judge((*of_models, *kept), gated)]
-    of_rows = [gate for gate in gates if gate.metric in OF_ROWS]
+    of_rows = [gate for gate in gates if gate.metric in about_rows]
     return (*found, *((None, verdict) for verdict in judge(of_rows, {"n_rows": outcome.n_tested})))
 
 
@@ -62,9 +54,13 @@ def _figures_by_model(
     outcome: Outcome, quantiles: Sequence[float]
 ) -> dict[str, dict[str, float | None]]:
     """What the document says of each model, under the names that gates have for it."""
-    levels = [f"{name}:{level:.15g}" for name in LEVELLED for level in quantiles]
+    names = [
+        spell(name, level)
+        for name, metric in metrics_of([Needs.PAIRS]).items()
+        for level in ([None] if metric.parameter is None else quantiles)
+    ]
     return {
-        model: {name: _figure(outcome, model, name) for name in (*OVERALL, *levels)}
+        model: {name: _figure(outcome, model, name) for name in names}
         for model in [*outcome.models][1:]
     }
 
@@ -73,18 +69,11 @@ def _figure(outcome: Outcome, model: str, metric: str) -> float | None:
     """The figure of a model that a gate asks for; None where it does not exist."""
     comparison = outcome.comparison
     compared = comparison.models[[*outcome.models].index(model) - 1]
-    level = _level_of(metric)
-    if level is None:
-        if metric == "tail_gained":
-            return comparison.tail - compared.tail
-        return compared.mean - comparison.mean
-    difference = compared.difference.values[comparison.at(np.array([level]))]
-    if metric.startswith(LEVELLED[1]):
-        difference = comparison.normalised(difference)
-    return None if np.isnan(difference[0]) else float(difference[0])
+    formula = metrics_of([Needs.PAIRS])[metric.partition(":")[0]].formula
+    return formula(PairAt(comparison, compared, _level_of(metric)))
 
 
 def _level_of(metric: str) -> float | None:
     """The level that the name of a metric ends with, if it has one."""
-    name, _, level = metric.partition(":")
-    return float(level) if name in LEVELLED else None
+    _, separator, level = metric.partition(":")
+    return float(level) if separator else None

@@ -4,6 +4,7 @@ from lrisk_cli.clusters.clustering import (
     Clustering,
     ClusterOptions,
     Placement,
+    as_matrix,
     check_rows,
     find_clusters,
     pick,
@@ -30,8 +31,9 @@ def fit_clusters(
 
     ks: the numbers of clusters to try, ascending. label: names the table in messages.
     """
-    check_rows(label, design.X, ks[-1])
-    found = find_clusters(design.X, ks, options, report)
+    X = as_matrix(design.rows)
+    check_rows(label, X, ks[-1])
+    found = find_clusters(X, ks, options, report)
     best = pick(found)
     model, placed = make_model(design, best, found, options)
     return model, placed, best

@@ -13,6 +13,7 @@ from lrisk_cli.clusters.clustering import (
     Clustering,
     ClusterOptions,
     Placement,
+    as_matrix,
     find_outliers,
     nearest,
     place_rows,
@@ -79,7 +80,7 @@ class ClusterModel:
     def score(self, batch: Batch, encoded: EncodedBatch | None = None) -> ScoredBatch:
         """The nearest centre of each row by itself; losses are squared distances to it."""
         encoded = self.encoding.encode(batch) if encoded is None else encoded
-        clusters, losses = nearest(encoded.X, self.encoded_centres)
+        clusters, losses = nearest(as_matrix(encoded.rows), self.encoded_centres)
         return ScoredBatch(
             batch=batch,
             encoded=encoded,
@@ -107,8 +108,9 @@ def make_model(
     """
     means, scales = _scaling(design.encoding)
     centres = means + scales * found.centres
-    placed = place_rows(design.X, (centres - means) / scales, options.risk)
-    k, ones = len(centres), np.broadcast_to(1.0, len(design.X))
+    X = as_matrix(design.rows)
+    placed = place_rows(X, (centres - means) / scales, options.risk)
+    k, ones = len(centres), np.broadcast_to(1.0, len(X))
     model = ClusterModel(
         encoding=design.encoding,
         centres=centres,
@@ -208,7 +210,7 @@ def _record(
             if len(curve) > 1
         ),
         rows_read=design.counts.read,
-        rows_used=len(design.X),
+        rows_used=design.rows.shape[0],
         rows_dropped=sum(design.counts.dropped.values()),
         drop_reasons=design.counts.dropped,
         fingerprint=design.fingerprint,

@@ -25,6 +25,7 @@ from lrisk_cli.models.model_file import (
 from lrisk_cli.models.scored import ScoredBatch
 from lrisk_cli.names import Missing, Task
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.table import Batch, write_bytes
 from lrisk_cli.types import Array, Codes, Targets
 
@@ -71,9 +72,9 @@ class Model:
         """The loss of one row."""
         return make_loss(self.loss, len(self.target.classes))
 
-    def margins(self, X: Array) -> Array:
-        """v(x) W, each row by itself. X: (n, columns); (n, outputs)."""
-        return self.feature_map.margins(X, self.coefficients)
+    def margins(self, rows: Rows) -> Array:
+        """v(x) W, each row by itself. (n, outputs)."""
+        return self.feature_map.margins(rows, self.coefficients)
 
     def predict(self, Z: Array) -> Array | Codes:
         """Numbers in units of the file, or the code of the likeliest class, from margins. (n,)."""
@@ -122,7 +123,7 @@ class Model:
         """
         encoded = self.encoding.encode(batch) if encoded is None else encoded
         with np.errstate(over="ignore", invalid="ignore"):
-            Z = self.margins(encoded.X)
+            Z = self.margins(encoded.rows)
             predictions = self.predict(Z)
         if not np.isfinite(Z).all() or not np.isfinite(predictions).all():
             raise DataError(

@@ -53,15 +53,6 @@ class RowTally:
         """Rows read, used, dropped by reason, and cells filled in."""
         return RowCounts(self.read, self.used, self.dropped, self.filled)
 
-    @property
-    def figures(self) -> dict[str, float | None]:
-        """What gates can ask about the rows."""
-        return {
-            "n_rows": self.read,
-            "missing_fraction": self.n_missing / self.read,
-            "unseen_fraction": self.n_unseen / self.read,
-        }
-
     def require_used(self, label: str, purpose: str) -> None:
         """DataError where every row was dropped."""
         if self.used == 0:

@@ -11,6 +11,7 @@ from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.evaluation.gates import Verdict
 from lrisk_cli.evaluation.metrics import Figures, risk_figures
 from lrisk_cli.evaluation.rankings import largest_first, rank_places
+from lrisk_cli.evaluation.registry import Needs, figures_of
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model
 from lrisk_cli.outliers.reasons import Reasons
@@ -174,8 +175,8 @@ def _reason_columns(reasons: Reasons, explained: Index, places: Index) -> dict[s
 def outlier_figures(ranked: RankedRows, ascending: Array, spectra: Sequence[Spectrum]) -> Figures:
     """What gates can ask for. ascending: sorted losses, (n,)."""
     return {
-        "outlier_fraction": float(np.mean(ranked.outliers)),
-        **ranked.subject.rows.figures,
+        **figures_of(ranked.outliers, [Needs.FLAGS]),
+        **figures_of(ranked.subject.rows, [Needs.ROWS, Needs.CELLS]),
         **risk_figures(ascending, spectra),
     }
 

@@ -31,6 +31,7 @@ from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.risk.value import check_largest
 from lrisk_cli.robust.scale_mixture import Threshold, find_border
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.tables.arrays import Buffer
 from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.tables.table import Batch, Table, join_arrays
@@ -80,8 +81,9 @@ def fit_subject(
     model = robust.fitted.model
 
     def reasons(places: Index) -> Reasons:
-        usual = usual_row(design.X, design.encoding)
-        return explain_rows(model, usual, design.X[places], design.targets[places])
+        usual = usual_row(design.rows, design.encoding)
+        few = design.rows.dense_rows(places)
+        return explain_rows(model, usual, few, design.targets[places])
 
     notes = (*design.notes, *robust.fitted.notes, *robust.notes)
     subject = Subject(model, robust.border, rows, _explainer(design, reasons), notes)
@@ -106,13 +108,13 @@ def cluster_subject(
     design, _ = encode_design(raw, columns)
     del raw
     options = ClusterOptions(parse_risk(DEFAULT_CLUSTER_RISK), seed=seed)
-    ks = ks or (default_clusters(len(design.rows)),)
+    ks = ks or (default_clusters(design.rows.shape[0]),)
     model, placed, _ = fit_clusters(label, design, ks, options, report)
     losses, clusters = placed.losses, placed.clusters
     border = find_border(losses, model.loss, contamination)
 
     def reasons(places: Index) -> Reasons:
-        return explain_distances(model, design.X[places], clusters[places])
+        return explain_distances(model, design.rows.dense_rows(places), clusters[places])
 
     return Subject(model, border, rows, _explainer(design, reasons), design.notes), losses
 
@@ -150,9 +152,9 @@ def _explainer(
 ) -> Callable[[Index, bool], ExplainedRows]:
     def explain(places: Index, name_all: bool) -> ExplainedRows:
         if name_all:
-            return ExplainedRows(design.rows, design.ids, reasons(places))
+            return ExplainedRows(design.row_numbers, design.ids, reasons(places))
         ids = None if design.ids is None else design.ids.take(places)
-        return ExplainedRows(design.rows[places], ids, reasons(places))
+        return ExplainedRows(design.row_numbers[places], ids, reasons(places))
 
     return explain
 
@@ -181,11 +183,12 @@ def _score(
             kept.resize(used + len(losses) + used // 2)
         kept.view()[used : used + len(losses)] = losses
         used += len(losses)
-        sample.add(scored.rows, *scored.encoded.X.T)
+        encoded = scored.encoded.rows
+        sample.add(scored.rows, *(encoded.column(j) for j in range(encoded.shape[1])))
     rows.require_used(table.label, "judge")
     kept.resize(used)
-    X = np.column_stack(sample.columns)
-    return rows, learned_row(usual_row(X, model.encoding), model.encoding), kept.view()
+    usual = usual_row(DenseRows(np.column_stack(sample.columns)), model.encoding)
+    return rows, learned_row(usual, model.encoding), kept.view()
 
 
 def _read_again(
@@ -226,7 +229,7 @@ def _reasons(
     encoded: EncodedBatch,
     places: Index,
 ) -> Reasons:
-    X = encoded.X[places]
+    X = encoded.rows.dense_rows(places)
     if isinstance(model, ClusterModel):
         return explain_distances(model, X, nearest(X, model.encoded_centres)[0])
     targets: Any = model.targets_of(batch, encoded)

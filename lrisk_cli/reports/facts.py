@@ -10,8 +10,8 @@ from typing import Any
 
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.evaluation.gates import Verdict, Worsening
-from lrisk_cli.evaluation.metrics import TASK_METRICS, Figures, Intervals
-from lrisk_cli.names import Task
+from lrisk_cli.evaluation.metrics import Figures, Intervals
+from lrisk_cli.evaluation.registry import error_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,10 @@ def describe_rows(counts: RowCounts) -> str:
     return f"{counts.read} read, {counts.used} used{held_out}, {dropped}{filled}"
 
 
-def figures_grid(
-    figures: Mapping[str, Figures], task: Task, intervals: Intervals | None = None
-) -> Grid:
+def figures_grid(figures: Mapping[str, Figures], intervals: Intervals | None = None) -> Grid:
     """A row for each figure, a column for each set of rows; risks first, then errors."""
-    names, errors = list(next(iter(figures.values()))), TASK_METRICS[task]
+    names = list(next(iter(figures.values())))
+    errors = error_names(names)
     risks = [name for name in names if name not in errors]
     rows = [
         [
@@ -94,7 +93,7 @@ def figures_grid(
             *(figure(of_rows.get(name)) for of_rows in figures.values()),
             *([interval(intervals.get(name))] if intervals else []),
         ]
-        for name in (*risks, *(name for name in names if name in errors))
+        for name in (*risks, *errors)
     ]
     heads = ["risk of the loss", *figures, *(["95 % interval"] if intervals else [])]
     return Grid(heads, rows, len(risks))

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from lrisk_cli.evaluation.metrics import TASK_METRICS, Figures, Intervals
+from lrisk_cli.evaluation.metrics import Figures, Intervals
+from lrisk_cli.evaluation.registry import error_names
 from lrisk_cli.models.model import Model
 from lrisk_cli.reports.facts import count_failed, figures_grid, rows_fact
 from lrisk_cli.reports.figures import draw
@@ -47,7 +48,7 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
     notes = notes_block((*fits.notes, *result.notes))
     sections = [
         Section("At a glance", [_fit_tiles(model, result.figures), *notes]),
-        Section("Losses", [*seen, _figures_table(result.figures, model)]),
+        Section("Losses", [*seen, _figures_table(result.figures)]),
         Section("The run", [*run, facts_block(run_facts(model), beside=bool(run))]),
         *_coefficients(model),
         Section("What was done", [facts_block([*model_facts(model), rows_fact(counts)])]),
@@ -64,12 +65,12 @@ def evaluation_page(found: "Evaluation", command_line: str) -> Page:
     seen = [draw(plot, f"rows{k}") for k, plot in enumerate(plots)]
     facts = [*model_facts(model, found.path), rows_fact(counts)]
     sections = [
-        Section("At a glance", [_evaluation_tiles(figures, model)]),
+        Section("At a glance", [_evaluation_tiles(figures)]),
         *gates_section(found.verdicts),
-        Section("Losses", [*seen, _figures_table({"value": figures}, model, found.intervals)]),
+        Section("Losses", [*seen, _figures_table({"value": figures}, found.intervals)]),
         Section("What was done", [facts_block(facts)]),
     ]
-    lead = f"{counts.used:,} rows judged: {_errors(figures, model)}."
+    lead = f"{counts.used:,} rows judged: {_errors(figures)}."
     if found.verdicts:
         lead += f" {count_failed(found.verdicts)}."
     return Page("evaluate", f"{found.path} on {counts.used:,} rows", lead, sections, command_line)
@@ -82,33 +83,30 @@ def _fit_tiles(model: Model, figures: Mapping[str, Figures]) -> Tiles:
     else:
         items = [("gap proved", f"{fit.gap:.1e}", fit.solver)]
     for name, of_rows in figures.items():
-        items.append((f"mean loss, {name}", brief(of_rows["mean"]), _errors(of_rows, model)))
+        items.append((f"mean loss, {name}", brief(of_rows["mean"]), _errors(of_rows)))
         if of_rows.get(model.risk) is not None and model.risk != "mean":
             word = "minimised on these rows" if name == "training" else "on rows not learned from"
             items.append((f"{model.risk}, {name}", brief(of_rows[model.risk]), word))
     return Tiles(items)
 
 
-def _evaluation_tiles(figures: Figures, model: Model) -> Tiles:
-    errors = TASK_METRICS[model.task]
+def _evaluation_tiles(figures: Figures) -> Tiles:
     items = [("mean loss", brief(figures["mean"]), "")]
     if figures.get("superquantile:0.9") is not None:
         items.append(("worst tenth", brief(figures["superquantile:0.9"]), "superquantile:0.9"))
     items.append(("largest loss", brief(figures["max"]), ""))
-    items.append((errors[0], brief(figures[errors[0]]), ""))
+    items += [(name, brief(figures[name]), "") for name in error_names(figures)[:1]]
     return Tiles(items)
 
 
-def _errors(figures: Figures, model: Model) -> str:
+def _errors(figures: Figures) -> str:
     """ "rmse 0.65, mae 0.5, r2 0.36"."""
-    known = [(name, figures.get(name)) for name in TASK_METRICS[model.task]]
+    known = [(name, figures[name]) for name in error_names(figures)]
     return ", ".join(f"{name} {value:.3g}" for name, value in known if value is not None)
 
 
-def _figures_table(
-    figures: Mapping[str, Figures], model: Model, intervals: Intervals | None = None
-) -> Table:
-    grid = figures_grid(figures, model.task, intervals)
+def _figures_table(figures: Mapping[str, Figures], intervals: Intervals | None = None) -> Table:
+    grid = figures_grid(figures, intervals)
     return Table("Risks of the losses, then errors", grid.heads, grid.rows, beside=True)
 
 

@@ -28,7 +28,7 @@ def print_fit(fits: "Fits") -> None:
     notes = note_facts((*fits.notes, *result.notes))
     print_facts([*model_facts(model), rows_fact(fits.counts), *run_facts(model), *notes])
     print()
-    print_grid(figures_grid(result.figures, model.task))
+    print_grid(figures_grid(result.figures))
     print()
     saved = result.files.model
     print(f"saved to {saved}" if saved else "nothing was saved; pass -o MODEL.json to keep it")
@@ -38,7 +38,7 @@ def print_evaluation(found: "Evaluation") -> None:
     """The figures of a model on a table, and what the gates say."""
     print_facts([*model_facts(found.model, found.path), rows_fact(found.counts)])
     print()
-    print_grid(figures_grid({"value": found.figures}, found.model.task, found.intervals))
+    print_grid(figures_grid({"value": found.figures}, found.intervals))
     print_verdicts(found.verdicts)
 
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.matrix import matrix
 from helpers.program import document, lrisk, refusal
 from lrisk_cli.design.dates import MONTHS, PARTS, WEEKDAYS, Calendar, spell_date, write_parts
 from lrisk_cli.design.design import Design, DesignOptions, build_design
@@ -107,11 +108,11 @@ def test_columns_are_days_parts_and_the_mark_of_a_hole(tmp_path):
     assert feature.fill == days_since(middle)
     filled = [*moments[:-1], middle]
     days = np.array([days_since(moment) for moment in filled])
-    np.testing.assert_allclose(feature.mean + feature.scale * design.X[:, 0], days)
+    np.testing.assert_allclose(feature.mean + feature.scale * matrix(design)[:, 0], days)
     kept = [PARTS.index(part) for part in feature.parts]
     expected = np.array([parts_of(moment) for moment in filled])[:, kept]
-    np.testing.assert_allclose(design.X[:, 1 : feature.n_values], expected, atol=1e-15)
-    assert design.X[:, feature.n_values].tolist() == [0.0] * 40 + [1.0]
+    np.testing.assert_allclose(matrix(design)[:, 1 : feature.n_values], expected, atol=1e-15)
+    assert matrix(design)[:, feature.n_values].tolist() == [0.0] * 40 + [1.0]
 
 
 @settings(max_examples=40, deadline=None)
@@ -131,17 +132,17 @@ def test_format_and_batches_do_not_change_a_bit(tmp_path_factory, moments, batch
         table = open_table([text], expected={"when": "date"})
         designs.append(build_design(table, PARTED)[0])
     for design in designs[1:]:
-        assert design.X.tobytes() == designs[0].X.tobytes()
+        assert matrix(design).tobytes() == matrix(designs[0]).tobytes()
         assert design.encoding == designs[0].encoding
         assert design.fingerprint == designs[0].fingerprint
-    assert scored_again(designs[0], parquet, batch_rows) == designs[0].X.tobytes()
+    assert scored_again(designs[0], parquet, batch_rows) == matrix(designs[0]).tobytes()
 
 
 def scored_again(design: Design, path: str, batch_rows: int) -> bytes:
     """The rows of a file as the encoding of a design makes them, batch by batch."""
     table = open_table([path], expected=design.encoding.dtypes, batch_rows=batch_rows)
     batches = table.batches(["when", "x", "y"])
-    return np.concatenate([design.encoding.encode(batch).X for batch in batches]).tobytes()
+    return np.concatenate([matrix(design.encoding.encode(batch)) for batch in batches]).tobytes()
 
 
 @pytest.mark.parametrize("missing", [Missing.DROP, Missing.IMPUTE])
@@ -151,7 +152,7 @@ def test_a_dry_run_counts_the_parts(tmp_path, missing):
         options = DesignOptions("y", dates=Dates.PARTS, missing=missing, task=Task.REGRESSION)
         plan = plan_design(open_table([path]), options, flat=True)
         design, _ = build_design(open_table([path]), options)
-        assert plan.n_columns == design.X.shape[1]
+        assert plan.n_columns == design.rows.shape[1]
         assert plan.features[0].kind == "date"
 
 

@@ -149,7 +149,7 @@ def test_megabytes_of_line_ends_are_no_rows(tmp_path):
     text = b"x,c,y\n1,a,2\n2,b,3\n" + b"\n" * (3 * csvfiles.BLOCK_BYTES) + b"3,a,5\n4,b,1\n"
     (tmp_path / "holes.csv").write_bytes(text)
     design, _ = build_design(open_table([str(tmp_path / "holes.csv")]), DesignOptions("y"))
-    assert design.rows.tolist() == [0, 1, 2, 3]
+    assert design.row_numbers.tolist() == [0, 1, 2, 3]
     assert design.targets.tolist() == [2.0, 3.0, 5.0, 1.0]
 
 
