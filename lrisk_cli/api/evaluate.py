@@ -33,7 +33,7 @@ from lrisk_cli.evaluation.worst_rows import WorstRows
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.loading import load_model, with_policies
 from lrisk_cli.models.model import Model
-from lrisk_cli.models.scoring import RowTally, ScoredRows, score_table
+from lrisk_cli.models.scoring import ROW_BYTES, RowTally, ScoredRows, score_table
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import Spectrum
@@ -224,7 +224,8 @@ def _score_clusters(
     """One pass over the table; the tally takes the labels, the views rows, if asked for."""
     kept, rows = ScoredRows(), RowTally()
     columns = [*model.encoding.feature_names, *([] if job.label is None else [job.label])]
-    for scored, ids in score_table(model, table, columns, job.id_column, rows, report):
+    scoring = score_table(model, table, columns, job.id_column, rows, report, ROW_BYTES)
+    for scored, ids in scoring:
         kept.add(scored, ids)
         clusters: Any = scored.predictions
         if job.page is not None and scored.outliers is not None:

@@ -14,7 +14,14 @@ from lrisk_cli.evaluation.metrics import (
 from lrisk_cli.evaluation.worst_rows import WorstRows
 from lrisk_cli.models.fitting import Scores
 from lrisk_cli.models.model import Model
-from lrisk_cli.models.scoring import RowTally, ScoredRows, columns_of, score_table
+from lrisk_cli.models.scoring import (
+    LOSS_BYTES,
+    ROW_BYTES,
+    RowTally,
+    ScoredRows,
+    columns_of,
+    score_table,
+)
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.row_weights import row_weights
 from lrisk_cli.risk.spectrum import Spectrum
@@ -69,8 +76,9 @@ def tally_table(
     """
     kept = ScoredRows() if keep else None
     found = TableTally(Tally(model.task), RowTally(), kept, RowSample(SAMPLED_ROWS))
-    columns = columns_of(model.encoding)
-    for scored, ids in score_table(model, table, columns, id_column, found.rows, report):
+    columns, rows = columns_of(model.encoding), found.rows
+    kept_bytes = LOSS_BYTES + (ROW_BYTES if keep else 0)
+    for scored, ids in score_table(model, table, columns, id_column, rows, report, kept_bytes):
         losses, targets = scored.known_losses, scored.known_targets
         found.losses.add(losses, targets, scored.predictions)
         found.sample.add(scored.rows, scored.predictions, targets)

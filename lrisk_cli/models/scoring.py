@@ -19,6 +19,11 @@ from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.table import Batch, Table, join_arrays
 from lrisk_cli.types import Array
 
+# What is kept of a row whose loss is kept, and of one that a file is to hold with its weight and
+# rank.
+LOSS_BYTES = 8
+ROW_BYTES = 48
+
 
 @dataclass(slots=True)
 class RowTally:
@@ -101,8 +106,12 @@ def encode_table(
     id_column: str | None,
     tally: RowTally,
     report: Report,
+    kept_bytes: int = 0,
 ) -> Iterator[tuple[Batch, EncodedBatch, pa.Array | None]]:
-    """Each batch, its rows as numbers, and their ids; the tally counts them."""
+    """Each batch, its rows as numbers, and their ids; the tally counts them.
+
+    kept_bytes: what the caller keeps of each row, which counts against the memory limit.
+    """
     if id_column is not None and id_column in (*columns, *columns_of(encoding)):
         raise UsageError(
             f"--id: '{id_column}' is read for the model already; choose another column"
@@ -110,6 +119,8 @@ def encode_table(
     strays_are_missing = encoding.missing is not Missing.ERROR
     as_is = () if id_column is None else (id_column,)
     for batch in table.batches(columns, strays_are_missing=strays_are_missing, as_is=as_is):
+        n_kept = tally.used * kept_bytes
+        table.allowance.check_scoring(table.label, batch.n_rows, encoding.n_columns, n_kept)
         encoded = encoding.encode(batch)
         tally.add(batch, encoded)
         ids: Any = None if id_column is None else batch.columns[id_column]
@@ -124,9 +135,10 @@ def score_table(
     id_column: str | None,
     tally: RowTally,
     report: Report,
+    kept_bytes: int = 0,
 ) -> Iterator[tuple[ScoredBatch, pa.Array | None]]:
-    """Each batch scored, with the ids of its rows; the tally counts them."""
-    batches = encode_table(model.encoding, table, columns, id_column, tally, report)
+    """Each batch scored, with the ids of its rows; see `encode_table`."""
+    batches = encode_table(model.encoding, table, columns, id_column, tally, report, kept_bytes)
     for batch, encoded, ids in batches:
         yield model.score(batch, encoded), ids
 
@@ -141,7 +153,10 @@ def score_together(
     strict = any(model.encoding.missing is Missing.ERROR for model in models.values())
     needed = [name for model in models.values() for name in columns_of(model.encoding)]
     columns = list(dict.fromkeys(needed if by is None else [*needed, by]))
+    width = max(model.encoding.n_columns for model in models.values())
     for batch in table.batches(columns, strays_are_missing=not strict):
+        n_kept = tally.used * len(models) * LOSS_BYTES
+        table.allowance.check_scoring(table.label, batch.n_rows, width, n_kept)
         scored = _score_batch(models, batch)
         kept = _kept_by_all(scored, tally)
         tally.read += batch.n_rows

@@ -15,7 +15,7 @@ from lrisk_cli.models.cluster_fit import fit_clusters, require_numbers
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.fitting import FitOptions
 from lrisk_cli.models.model import Model
-from lrisk_cli.models.scoring import RowTally, columns_of, encode_table, score_table
+from lrisk_cli.models.scoring import LOSS_BYTES, RowTally, columns_of, encode_table, score_table
 from lrisk_cli.names import DEFAULT_CLUSTER_RISK, MOST_CLUSTERS, ROWS_PER_CLUSTER, Missing
 from lrisk_cli.outliers.reasons import (
     Reasons,
@@ -177,7 +177,7 @@ def _score(
     """One pass over the table: what became of its rows, an ordinary one, and their losses."""
     rows, sample, kept = RowTally(), RowSample(SAMPLED_ROWS), Buffer(table.n_rows or 0)
     used, columns = 0, columns_of(model.encoding)
-    for scored, _ in score_table(model, table, columns, None, rows, report):
+    for scored, _ in score_table(model, table, columns, None, rows, report, LOSS_BYTES):
         losses = scored.known_losses
         if used + len(losses) > kept.size:
             kept.resize(used + len(losses) + used // 2)
