@@ -82,7 +82,7 @@ def test_rows_are_scored_on_the_standardised_scale_each_by_itself():
     model = make_clusters()
     np.testing.assert_array_equal(model.encoded_centres, [[-2.0, 1.0, 0.0], [1.0, 0.25, 0.75]])
     scored = model.score(batch_of([2.0, 14.0, 30.0], ["blue", "red", "red"]))
-    assert scored.clusters.tolist() == [0, 1, 1]
+    assert scored.predictions.tolist() == [0, 1, 1]
     np.testing.assert_allclose(scored.losses, [0.0, 0.125, 16.125])
     assert scored.outliers.tolist() == [False, False, True]
     assert scored.rows.tolist() == [100, 101, 102]
