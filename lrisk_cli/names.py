@@ -168,8 +168,3 @@ class Unseen(StrEnum):
 
     ERROR = "error"
     OTHER = "other"
-
-
-# Without a number of clusters, outliers are looked for by so many, fewer on short tables.
-MOST_CLUSTERS = 8
-ROWS_PER_CLUSTER = 50

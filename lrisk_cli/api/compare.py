@@ -8,11 +8,12 @@ import numpy as np
 
 from lrisk_cli.baselines.registry import FAMILIES, Rival
 from lrisk_cli.design.design import DesignOptions, find_task, read_design
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption, UsageError, opt
 from lrisk_cli.evaluation.comparison import Comparison, Contest, Judge, compare, judged_risks
 from lrisk_cli.evaluation.corruption import Corruption
 from lrisk_cli.evaluation.judging import tally_table
 from lrisk_cli.evaluation.metrics import Figures, tally_figures
+from lrisk_cli.evaluation.options import ComparisonSplits
 from lrisk_cli.evaluation.splits import folds, hold_out
 from lrisk_cli.models.fitting import FitOptions
 from lrisk_cli.models.model import Model
@@ -21,16 +22,6 @@ from lrisk_cli.progress import Report, silent
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.table import check_apart, check_output, open_table
 from lrisk_cli.types import Flags
-
-
-@dataclass(frozen=True, slots=True)
-class Splits:
-    """Which rows to judge by: folds in turn, rows held out, or those of another table."""
-
-    n_folds: int | None
-    holdout: float | None
-    test: str | None
-    repeats: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +39,7 @@ class Job:
     rivals: tuple[Rival, ...] | None
     planted: Corruption | None
     eps: float
-    splits: Splits
+    splits: ComparisonSplits
     seed: int
     html: str | None
 
@@ -90,18 +81,19 @@ def _judge_by(inputs: Inputs) -> Judge:
     return judge
 
 
-def _split(n_rows: int, asked: Splits, seed: int) -> tuple[Sequence[Flags], str]:
+def _split(n_rows: int, asked: ComparisonSplits, seed: int) -> tuple[Sequence[Flags], str]:
     """True for the rows to judge by, split after split; the same in words."""
-    named = [asked.n_folds is not None, asked.holdout is not None, asked.test is not None]
+    named = [asked.cv is not None, asked.holdout is not None, asked.test is not None]
     if sum(named) > 1:
-        raise UsageError("--cv, --holdout and --test all name rows to judge by; pass one of them")
+        every = f"{opt('cv')}, {opt('holdout')} and {opt('test')}"
+        raise UsageError(f"{every} all name rows to judge by; pass one of them")
     if asked.test is not None:
         return [np.zeros(n_rows, dtype=np.bool_)], f"the rows of {asked.test}"
     repeats = asked.repeats
     if asked.holdout is None:
         if repeats > 1:
-            raise UsageError("--repeats draws hold-outs again; add --holdout 0.2")
-        n_folds = 5 if asked.n_folds is None else asked.n_folds
+            raise InvalidOption("repeats", f"draws hold-outs again; add {opt('holdout', 0.2)}")
+        n_folds = 5 if asked.cv is None else asked.cv
         fold_of = folds(n_rows, n_folds, seed)
         return [fold_of == fold for fold in range(n_folds)], f"{n_folds} folds in turn"
     drawn = [hold_out(n_rows, asked.holdout, seed + at) for at in range(repeats)]

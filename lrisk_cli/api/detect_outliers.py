@@ -6,7 +6,7 @@ import numpy as np
 
 from lrisk_cli.api.clock import Clock
 from lrisk_cli.design.design import DesignOptions
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption
 from lrisk_cli.evaluation.checks import Checks
 from lrisk_cli.evaluation.metrics import parse_risks
 from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
@@ -120,9 +120,9 @@ def _load(job: Job, path: str) -> Model | ClusterModel:
     model, target = load_model(path), job.columns.target
     if isinstance(model, ClusterModel):
         if target is not None:
-            raise UsageError(f"--target: {path} holds clusters, which have none; leave it out")
+            raise InvalidOption("target", f": {path} holds clusters, which have none; leave it out")
     elif target not in (None, model.target.name):
-        raise UsageError(f"--target: {path} predicts '{model.target.name}', not '{target}'")
+        raise InvalidOption("target", f": {path} predicts '{model.target.name}', not '{target}'")
     return with_policies(path, model, job.missing, job.unseen)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from lrisk_cli.api.pages import PageOptions, check_shape
 from lrisk_cli.clusters.clustering import as_matrix
 from lrisk_cli.design.raw_rows import RowCounts
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption
 from lrisk_cli.evaluation.agreement import LabelTally
 from lrisk_cli.evaluation.checks import Checks
 from lrisk_cli.evaluation.cluster_judging import (
@@ -118,17 +118,19 @@ def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluat
     model = load_model(job.model)
     if isinstance(model, ClusterModel):
         if job.seed is not None:
-            raise UsageError(
-                f"--intervals: {job.model} holds clusters, which have none; leave it out"
+            raise InvalidOption(
+                "intervals", f": {job.model} holds clusters, which have none; leave it out"
             )
         model = with_policies(job.model, model, job.missing, job.unseen)
         return _evaluate_clusters(job, model, report, force=force)
     if job.label is not None:
-        raise UsageError(
-            f"--label is compared with clusters, and {job.model} has none; leave it out"
+        raise InvalidOption(
+            "label", f"is compared with clusters, and {job.model} has none; leave it out"
         )
     if job.page is not None and job.page.shape is not None:
-        raise UsageError(f"--image-shape is for clusters, and {job.model} has none; leave it out")
+        raise InvalidOption(
+            "image_shape", f"is for clusters, and {job.model} has none; leave it out"
+        )
     model = with_policies(job.model, model, job.missing, job.unseen)
     return _evaluate(job, model, report, force=force)
 

@@ -19,7 +19,7 @@ from lrisk_cli.design.design import (
     read_design,
 )
 from lrisk_cli.design.encoding import Encoding
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import UsageError, opt
 from lrisk_cli.evaluation.judging import SAMPLED_ROWS, JudgedRows, judged_rows, sample_design
 from lrisk_cli.evaluation.metrics import Figures, Tally, judge_rows, parse_risks, tally_figures
 from lrisk_cli.evaluation.rankings import losses_columns
@@ -168,7 +168,9 @@ def _hold_out_rule(job: Job) -> Callable[[int], Flags] | None:
     if fraction is None:
         return None
     if job.test is not None:
-        raise UsageError("--holdout and --test both name rows to test on; pass one of them")
+        raise UsageError(
+            f"{opt('holdout')} and {opt('test')} both name rows to test on; pass one of them"
+        )
     hold_out(2, fraction, seed)  # a wrong fraction is refused before any reading
     return lambda n_rows: hold_out(n_rows, fraction, seed)
 

@@ -2,7 +2,7 @@
 
 from lrisk_cli.api.fit import Job
 from lrisk_cli.design.planning import Plan, plan_design
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.features.features import count_values
 from lrisk_cli.names import KernelName
 from lrisk_cli.progress import Report
@@ -16,8 +16,10 @@ def plan(job: Job, report: Report) -> Plan:
     def values(n_rows: int) -> int:
         found = count_values(features, n_rows)
         if found is None:
-            raise UsageError(
-                "--dry-run cannot foresee how many landmarks --rank auto takes; pass --rank N"
+            raise InvalidOption(
+                "dry_run",
+                f"cannot foresee how many landmarks {opt('rank', 'auto')} takes; pass "
+                f"{opt('rank', 'N')}",
             )
         return found
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from lrisk_cli.design.encoding import Encoding
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption, opt
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,19 +15,23 @@ class PageOptions:
 
 
 def check_shape(page: PageOptions | None, place: str, encoding: Encoding) -> None:
-    """UsageError where the features are not the pixels that --image-shape speaks of."""
+    """UsageError where the features are not the pixels of the pictures."""
     if page is None or page.shape is None:
         return
     height, width = page.shape
-    option = f"--image-shape {height}x{width}"
+    asked = f"{height}x{width}"
     texts = [feature.name for feature in encoding.features if not feature.numeric]
     if texts:
-        raise UsageError(
-            f"{option}: {place}, column '{texts[0]}' holds categories, which are no pixels; leave "
-            "it out with --exclude"
+        raise InvalidOption(
+            "image_shape",
+            f": {place}, column '{texts[0]}' holds categories, which are no pixels; leave it out "
+            f"with {opt('exclude')}",
+            asked,
         )
     if encoding.n_columns != height * width:
-        raise UsageError(
-            f"{option} has {height * width} pixels, and {place} {encoding.n_columns} feature "
-            "columns; pass another shape, or choose columns with --features"
+        raise InvalidOption(
+            "image_shape",
+            f"has {height * width} pixels, and {place} {encoding.n_columns} feature columns; pass "
+            f"another shape, or choose columns with {opt('features')}",
+            asked,
         )

@@ -2,119 +2,86 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from lrisk_cli.commands import cluster_options, gate_options, options
 from lrisk_cli.commands.cluster_pages import parse_page
+from lrisk_cli.commands.options import command_line
+from lrisk_cli.commands.options.declared import only, vary
+from lrisk_cli.commands.predict import MISSING
 from lrisk_cli.commands.verdicts import conclude, count_rows, only_file, unnamed
+from lrisk_cli.design.options import Columns
+from lrisk_cli.evaluation.options import EvaluatedRisks, Gates, Labels, LossesFile
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, list_metrics, needs_of
-from lrisk_cli.names import EVALUATED_RISKS, Task
-from lrisk_cli.tables.inputs import make_inputs
+from lrisk_cli.models.options import ModelFile
+from lrisk_cli.names import Task
+from lrisk_cli.options import Seed
+from lrisk_cli.reports.options import ClusterPage, Document, Messages
+from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import ClusterEvaluation, Evaluation
     from lrisk_cli.api.pages import PageOptions
 
-Risks = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--risk",
-        metavar="RISK",
-        help="Risk of the losses to report; repeatable. The mean and the largest loss always are.",
-        show_default=", ".join(EVALUATED_RISKS),
-    ),
-]
-Gates = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fail-on",
-        metavar="CONDITION",
-        help="Exit with 1 if this holds, for example 'superquantile:0.9>1.5'; repeatable. Any "
-        f"risk, {list_metrics(needs_of(Task.AUTO))}; of clusters, any risk, "
-        f"{list_metrics(OF_CLUSTERS)}, and with --label {list_metrics(OF_LABELS)}.",
-    ),
-]
-LossesFile = Annotated[
-    str | None,
-    typer.Option(
-        "--losses",
-        metavar="FILE",
-        help="Write every row's target, prediction, loss, weight and rank, or its cluster, "
-        "distance, weight, rank and is_outlier (.csv, .tsv, .parquet).",
-    ),
-]
-WithIntervals = Annotated[
-    bool, typer.Option("--intervals", help="Add 95 % bootstrap intervals of the risks.")
-]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.", min=0)]
+FAIL_ON = (
+    "Exit with 1 if this holds, for example 'superquantile:0.9>1.5'; repeatable. Any risk, "
+    f"{list_metrics(needs_of(Task.AUTO))}; of clusters, any risk, {list_metrics(OF_CLUSTERS)}, and "
+    f"with `label` {list_metrics(OF_LABELS)}."
+)
 
 
 def evaluate(
-    model: options.ModelPath,
-    data: options.DataPaths,
-    risk: Risks = None,
-    fail_on: Gates = None,
-    warn_on: gate_options.WarnOn = None,
-    baseline_metrics: gate_options.StoredMetrics = None,
-    max_worsening: gate_options.MaxWorsening = None,
-    losses: LossesFile = None,
-    id_column: options.IdColumn = None,
-    intervals: WithIntervals = False,
-    seed: Seed = 0,
-    label: cluster_options.Label = None,
-    inlier_labels: cluster_options.InlierLabels = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = ".",
-    na_values: options.NaValues = None,
-    memory_limit: options.MemoryLimit = None,
-    missing: options.ScoringMissing = None,
-    unseen: options.ScoringUnseen = None,
-    html: options.HtmlFile = None,
-    image_shape: cluster_options.ImageShape = None,
-    junit: gate_options.Junit = None,
-    github: gate_options.Github = False,
-    json: options.Json = False,
-    force: options.Force = False,
-    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
-    no_progress: options.NoProgress = False,
+    model: ModelFile,
+    data: Data,
+    columns: Annotated[
+        Columns,
+        only("id_column", "missing", "unseen"),
+        vary("missing", help=MISSING, shown="as in the fit"),
+        vary("unseen", shown="as in the fit"),
+    ],
+    labels: Labels,
+    risks: EvaluatedRisks,
+    seed: Annotated[Seed, vary("seed", help="Seed of the bootstrap.", panel="Validation")],
+    gates: Annotated[Gates, vary("fail_on", help=FAIL_ON)],
+    output: LossesFile,
+    page: ClusterPage,
+    document: Document,
+    files: Files,
+    messages: Messages,
 ) -> int:
     """Judge a model on a table: risks, errors, gates.
 
     Losses are in units of the file: half the squared error, or the negative log-probability of
     the class. Those of clusters are squared distances to the nearest centre.
+
+    Examples:
+        lrisk evaluate model.json sample_data/wine_quality_red.csv --intervals
+        lrisk evaluate model.json sample_data/wine_quality_red.csv --fail-on 'mae>2'
+        lrisk evaluate clusters.json sample_data/clouds_test.csv --label cloud
     """
     from lrisk_cli.api.evaluate import Job, run
+    from lrisk_cli.evaluation.checks import make_checks
     from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
 
-    inliers = cluster_options.parse_inliers(inlier_labels, label)
-    flags = gate_options.GateFlags(
-        fail_on or (), warn_on or (), baseline_metrics, max_worsening, junit, github
-    )
     job = Job(
-        model=model,
-        data=make_inputs(data, delimiter, decimal, na_values, memory_limit),
-        risks=risk or (),
-        make_checks=lambda canonical: flags.parse("evaluate", canonical),
-        losses=losses,
-        id_column=id_column,
-        seed=seed if intervals else None,
-        label=label,
-        inliers=inliers,
-        page=parse_page(html, image_shape),
-        missing=missing,
-        unseen=unseen,
+        model=model.model,
+        data=data.parse(),
+        risks=risks.risk,
+        make_checks=lambda canonical: make_checks(gates, "evaluate", canonical),
+        losses=output.losses,
+        id_column=columns.id_column,
+        seed=seed.seed if risks.intervals else None,
+        label=labels.label,
+        inliers=labels.inliers,
+        page=parse_page(page.html, page.image_shape),
+        missing=columns.missing,
+        unseen=columns.unseen,
     )
-    with ProgressDisplay("evaluate", quiet=quiet, bar=not no_progress) as report:
-        found = run(job, report, force=force)
+    with ProgressDisplay("evaluate", quiet=messages.quiet, bar=messages.progress) as report:
+        found = run(job, report, force=files.force)
         if job.page is not None:
             _write_page(job.page, found)
-    _show(found, as_json=json)
-    shown = Shown(
-        "evaluate", only_file(found.paths), found.worst, count_rows(found.counts.used, found.worst)
-    )
+    _show(found, as_json=document.json)
+    count = count_rows(found.counts.used, found.worst)
+    shown = Shown("evaluate", only_file(found.paths), found.worst, count)
     skipped = found.checks.not_compared(found.figures)
     return conclude(found.checks, unnamed(found.verdicts), skipped, shown)
 
@@ -145,10 +112,10 @@ def _write_page(page: "PageOptions", found: "Evaluation | ClusterEvaluation") ->
     if isinstance(found, Evaluation):
         from lrisk_cli.reports.model_pages import evaluation_page
 
-        write_page(page.path, evaluation_page(found, options.command_line()))
+        write_page(page.path, evaluation_page(found, command_line()))
         return
     if found.seen is not None:
         from lrisk_cli.reports.cluster_page import cluster_evaluation_page
 
-        line = options.command_line()
+        line = command_line()
         write_page(page.path, cluster_evaluation_page(found, found.seen, page.shape, line))

@@ -1,4 +1,4 @@
-"""The options that hold and where they come from, for people and for programs."""
+"""Effective options and their source, as text and as JSON."""
 
 from collections.abc import Mapping
 from typing import Any

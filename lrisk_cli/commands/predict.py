@@ -3,59 +3,55 @@
 import sys
 from typing import Annotated
 
-import typer
-
-from lrisk_cli.commands import options
+from lrisk_cli.commands.options.declared import only, vary
+from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import UsageError
-from lrisk_cli.tables.inputs import make_inputs
+from lrisk_cli.models.options import ModelFile, PredictionOutput
+from lrisk_cli.reports.options import Document, Messages
+from lrisk_cli.tables.options import Data, Files
 
-Output = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Write the predictions here (.csv, .tsv, .parquet); without it, CSV is printed.",
-    ),
-]
+# What scoring does with missing cells.
+MISSING = (
+    "Rows with missing cells: refuse the table, leave the rows out, or fill in what the fit learnt."
+)
 
 
 def predict(
-    model: options.ModelPath,
-    data: options.DataPaths,
-    output: Output = None,
-    id_column: options.IdColumn = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = ".",
-    na_values: options.NaValues = None,
-    memory_limit: options.MemoryLimit = None,
-    missing: options.ScoringMissing = None,
-    unseen: options.ScoringUnseen = None,
-    json: options.Json = False,
-    force: options.Force = False,
-    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
-    no_progress: options.NoProgress = False,
+    model: ModelFile,
+    data: Data,
+    columns: Annotated[
+        Columns,
+        only("id_column", "missing", "unseen"),
+        vary("missing", help=MISSING, shown="as in the fit"),
+        vary("unseen", shown="as in the fit"),
+    ],
+    output: PredictionOutput,
+    document: Document,
+    files: Files,
+    messages: Messages,
 ) -> None:
     """Score the rows of a table; no target needed.
 
     Rows are numbered from 0 in reading order. A model of classes also gives the probability of
     each class; clusters give the nearest, the distance to its centre, and whether that makes the
-    row an outlier. With --json a document tells what became of the rows.
+    row an outlier. With --json a document reports how many rows were scored and dropped.
+
+    Examples:
+        lrisk predict model.json sample_data/wine_quality_red.csv -o predictions.csv
+        lrisk predict clusters.json sample_data/clouds_test.csv --id id
     """
     from lrisk_cli.api.predict import Job, run
     from lrisk_cli.reports.documents import prediction_document, print_document
     from lrisk_cli.reports.facts import describe_rows
     from lrisk_cli.reports.progress import ProgressDisplay
 
-    if json and output is None:
+    path, place = model.model, output.output
+    if document.json and place is None:
         raise UsageError("--json needs -o FILE: without it the predictions are printed")
-    inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
-    job = Job(model, inputs, output, id_column, missing, unseen)
-    with ProgressDisplay("predict", quiet=quiet, bar=not no_progress) as report:
-        done = run(job, sys.stdout.buffer, report, force=force)
+    job = Job(path, data.parse(), place, columns.id_column, columns.missing, columns.unseen)
+    with ProgressDisplay("predict", quiet=messages.quiet, bar=messages.progress) as report:
+        done = run(job, sys.stdout.buffer, report, force=files.force)
         sys.stdout.buffer.flush()
-        if json:
+        if document.json:
             print_document(prediction_document(done))
-        report.conclude(describe_rows(done.counts) + (f"; written to {output}" if output else ""))
+        report.conclude(describe_rows(done.counts) + (f"; written to {place}" if place else ""))

@@ -1,89 +1,81 @@
 """`lrisk quantile-report`: loss quantiles of models beside those of a baseline."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from lrisk_cli.commands import fit_options, gate_options, options, quantile_options
+from lrisk_cli.commands.options import command_line
+from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.commands.quantile_subjects import files_subject, fits_subject
 from lrisk_cli.commands.verdicts import conclude, only_file
-from lrisk_cli.names import REPORTED_QUANTILES
-from lrisk_cli.tables.inputs import make_inputs
+from lrisk_cli.design.options import Columns
+from lrisk_cli.evaluation.options import ComparedModels, Gates, QuantileOutput, RandomSplits
+from lrisk_cli.evaluation.registry import OF_PAIRS, list_metrics
+from lrisk_cli.models.options import Penalty
+from lrisk_cli.native.options import Threads
+from lrisk_cli.reports.options import Document, Messages, Page
+from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
     from lrisk_cli.api.quantile_report import QuantileResults, Subject
 
+TARGET = (
+    "Without models: column to predict. The mean, which is the baseline, and the named risks are "
+    "fitted on random parts of the table and compared on the rest."
+)
+FAIL_ON = (
+    "Exit with 1 if this holds for any model, for example 'difference:0.95<0'; repeatable. "
+    f"{list_metrics(OF_PAIRS)}."
+)
+
 
 def quantile_report(
-    data: options.DataPaths,
-    model: quantile_options.Models = None,
-    baseline: quantile_options.Baseline = None,
-    target: quantile_options.Target = None,
-    risk: quantile_options.Risks = None,
-    holdout: quantile_options.Holdout = None,
-    repeats: quantile_options.Repeats = None,
-    seed: quantile_options.Seed = None,
-    threads: options.Threads = 1,  # noqa: ARG001  (by its callback)
-    features: fit_options.Features = None,
-    exclude: fit_options.Exclude = None,
-    dtype: fit_options.Dtypes = None,
-    dates: quantile_options.DatesChoice = None,
-    task: quantile_options.TaskChoice = None,
-    l2: fit_options.L2 = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = ".",
-    na_values: options.NaValues = None,
-    memory_limit: options.MemoryLimit = None,
-    missing: quantile_options.MissingPolicy = None,
-    unseen: quantile_options.UnseenPolicy = None,
-    quantiles: quantile_options.Levels = REPORTED_QUANTILES,
-    by: quantile_options.By = None,
-    fail_on: quantile_options.Gates = None,
-    warn_on: gate_options.WarnOn = None,
-    baseline_metrics: gate_options.StoredMetrics = None,
-    max_worsening: gate_options.MaxWorsening = None,
-    output: quantile_options.Output = None,
-    html: options.HtmlFile = None,
-    junit: gate_options.Junit = None,
-    github: gate_options.Github = False,
-    json: options.Json = False,
-    force: options.Force = False,
-    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
-    no_progress: options.NoProgress = False,
+    data: Data,
+    columns: Annotated[
+        Columns,
+        only("target", "features", "exclude", "dtype", "missing", "unseen", "dates", "task"),
+        vary("target", help=TARGET),
+        vary("missing", shown="as in the fit, or error"),
+        vary("unseen", shown="as in the fit, or error"),
+    ],
+    models: ComparedModels,
+    penalty: Penalty,
+    splits: RandomSplits,
+    gates: Annotated[Gates, vary("fail_on", help=FAIL_ON)],
+    output: QuantileOutput,
+    page: Page,
+    document: Document,
+    files: Files,
+    messages: Messages,
+    threads: Threads,  # noqa: ARG001  (holds while the command runs)
 ) -> int:
     """Compare loss quantiles: what the tail gains, what it costs.
 
     Name fitted models with --model and --baseline; or name a --target, and the mean and the risks
     are fitted on the spot. Differences are baseline minus model: positive where the model is
     better.
+
+    Examples:
+        lrisk quantile-report sample_data/simulated.csv --target y --repeats 2
+        lrisk quantile-report sample_data/wine_quality_red.csv --model model.json \\
+            --baseline mean.json --quantiles 0.5,0.95
     """
     from lrisk_cli.api.quantile_report import Job, run
+    from lrisk_cli.evaluation.checks import make_checks
     from lrisk_cli.evaluation.quantile_gates import quantile_metric
     from lrisk_cli.evaluation.quantiles import parse_levels
     from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
 
-    inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
-    checks = gate_options.GateFlags(
-        fail_on or (), warn_on or (), baseline_metrics, max_worsening, junit, github
-    ).parse("quantile-report", quantile_metric)
-    levels = parse_levels(quantiles)
-    of_fits = {
-        "--target": target, "--risk": risk, "--holdout": holdout, "--repeats": repeats,
-        "--seed": seed, "--features": features, "--exclude": exclude, "--dtype": dtype,
-        "--dates": dates,
-        "--task": task, "--l2": l2,
-    }  # fmt: skip
-    subject: Subject
-    if model or baseline:
-        subject = files_subject(model or (), baseline, of_fits, missing, unseen)
-    else:
-        subject = fits_subject(of_fits, missing, unseen)
-    job = Job(inputs, subject, levels, by, checks, output, html)
-    with ProgressDisplay("quantile-report", quiet=quiet, bar=not no_progress) as report:
-        results = run(job, report, force=force)
-        _write(results, output, html)
-    _show(results, as_json=json)
+    inputs = data.parse()
+    checks = make_checks(gates, "quantile-report", quantile_metric)
+    levels = parse_levels(output.quantiles)
+    of_files = bool(models.model or models.baseline)
+    choose = files_subject if of_files else fits_subject
+    subject: Subject = choose(models, columns, penalty, splits)
+    job = Job(inputs, subject, levels, output.by, checks, output.output, page.html)
+    with ProgressDisplay("quantile-report", quiet=messages.quiet, bar=messages.progress) as report:
+        results = run(job, report, force=files.force)
+        _write(results, output.output, page.html)
+    _show(results, as_json=document.json)
     shown = Shown("quantile-report", only_file(results.paths), (), "")
     return conclude(checks, results.verdicts, results.skipped, shown)
 
@@ -103,7 +95,7 @@ def _write(results: "QuantileResults", output: str | None, html: str | None) -> 
         from lrisk_cli.reports.html import write_page
         from lrisk_cli.reports.quantile_page import quantile_page
 
-        write_page(html, quantile_page(results, options.command_line()))
+        write_page(html, quantile_page(results, command_line()))
 
 
 def _show(results: "QuantileResults", *, as_json: bool) -> None:

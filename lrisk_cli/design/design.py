@@ -21,7 +21,7 @@ from lrisk_cli.design.raw_rows import (
     gather,
     split_rows,
 )
-from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
 from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.rows.dense import DenseRows
@@ -193,20 +193,22 @@ def choose_columns(
     taken = {} if target is None else {target.name: "the target"}
     if options.id_column is not None:
         table.column(options.id_column)
-        taken.setdefault(options.id_column, "the --id column")
+        taken.setdefault(options.id_column, f"the {opt('id_column')} column")
     if options.aside is not None:
         option, name = options.aside
-        taken.setdefault(table.column(name).name, f"the {option} column")
-    for option, names in (("--features", options.features), ("--exclude", options.exclude)):
+        taken.setdefault(table.column(name).name, f"the {opt(option)} column")
+    for option, names in (("features", options.features), ("exclude", options.exclude)):
         for position, name in enumerate(names):
             # Only the target cannot be excluded: the others are no features anyway.
-            if name in taken and (option == "--features" or name == options.target):
-                raise UsageError(f"{option}: '{name}' is {taken[name]}; leave it out there")
+            if name in taken and (option == "features" or name == options.target):
+                raise InvalidOption(option, f": '{name}' is {taken[name]}; leave it out there")
             if name in names[:position]:
-                raise UsageError(f"{option}: '{name}' is named twice; name it once")
+                raise InvalidOption(option, f": '{name}' is named twice; name it once")
             table.column(name)
     if target is not None and options.id_column == options.target:
-        raise UsageError(f"--id: '{options.target}' is the target; choose another column")
+        raise InvalidOption(
+            "id_column", f": '{options.target}' is the target; choose another column"
+        )
     asked = options.features or [column.name for column in table.columns]
     left = [name for name in asked if name not in taken and name not in options.exclude]
     if not left and not options.exclude:
@@ -228,7 +230,7 @@ def _check_enough(label: str, counts: RowCounts) -> None:
         worst = max(counts.dropped, key=lambda reason: counts.dropped[reason], default="")
         why = f", most of the others dropped for: {worst}" if worst else ""
         remedy = (
-            "pass --missing impute or --exclude a column that is often missing"
+            f"pass {opt('missing', 'impute')} or {opt('exclude')} a column that is often missing"
             if worst
             else "add rows to the table"
         )

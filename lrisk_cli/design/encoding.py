@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lrisk_cli.design.dates import write_parts
-from lrisk_cli.errors import DataError, quote
+from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.native.kernels import core
 from lrisk_cli.rows.dense import DenseRows
@@ -321,7 +321,8 @@ def refuse_holes(
     if holes.any():
         row = int(np.argmax(holes.any(axis=0)))
         name = names[int(np.argmax(holes[:, row]))]
-        remedy = "pass --missing drop" + " or --missing impute" * fillable
+        drop, impute = opt("missing", "drop"), opt("missing", "impute")
+        remedy = f"pass {drop}" + f" or {impute}" * fillable
         raise DataError(
             f"{label}, column '{name}', row {first_row + row}: the cell is missing; {remedy}"
         )
@@ -342,7 +343,7 @@ def unseen_cell(label: str, name: str, row: int, text: str) -> DataError:
     """The sentence for a category or class that the fit did not see."""
     return DataError(
         f"{label}, column '{name}', row {row}: {quote(text)} was not seen by the fit; "
-        "pass --unseen other or fit on rows that have it"
+        f"pass {opt('unseen', 'other')} or fit on rows that have it"
     )
 
 
@@ -367,6 +368,6 @@ def _cells_of(feature: Feature, batch: Batch, label: str) -> Array | Texts:
     if isinstance(cells, Texts):
         raise DataError(
             f"{label}, column '{feature.name}': holds text where the fit had numbers; "
-            f"pass --dtype {feature.name}=number"
+            f"pass {opt('dtype', f'{feature.name}=number')}"
         )
     return np.asarray(cells)

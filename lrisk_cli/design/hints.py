@@ -5,7 +5,6 @@ many columns, so that a long table is hardly read more slowly.
 """
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lrisk_cli.design.raw_rows import RawRows
+from lrisk_cli.errors import opt
 from lrisk_cli.tables.arrays import distinct
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.table import Column
@@ -272,12 +272,13 @@ def _note_identifiers(names: Sequence[str]) -> Iterator[str]:
     if len(names) == 1:
         yield (
             f"column '{names[0]}' differs in nearly every row: an identifier? then pass "
-            f"--id {names[0]} or --exclude {names[0]}"
+            f"{opt('id_column', names[0])} or {opt('exclude', names[0])}"
         )
     elif names:
+        named = opt("exclude", ",".join(names[:MOST_NAMED]))
         yield (
-            f"columns {_list(names)} differ in nearly every row: identifiers? then pass --exclude "
-            f"{','.join(names[:MOST_NAMED])}, or --id for one of them"
+            f"columns {_list(names)} differ in nearly every row: identifiers? then pass {named}, "
+            f"or {opt('id_column')} for one of them"
         )
 
 
@@ -285,14 +286,15 @@ def _note_large(names: Sequence[str]) -> Iterator[str]:
     for name in names[:MOST_NAMED]:
         yield (
             f"column '{name}' holds whole numbers beyond 2^53, of which the last digits are lost: "
-            f"identifiers? --exclude {name}, or keep them by --dtype {name}=category"
+            f"identifiers? {opt('exclude', name)}, or keep them by "
+            f"{opt('dtype', f'{name}=category')}"
         )
 
 
 def _note_given(name: str, how: str, target: str) -> str:
     return (
         f"column '{name}' alone nearly gives '{target}' away ({how}): is it known before "
-        f"'{target}' is? if not, pass --exclude {name}"
+        f"'{target}' is? if not, pass {opt('exclude', name)}"
     )
 
 
@@ -300,12 +302,12 @@ def _note_codes(names: Sequence[str]) -> Iterator[str]:
     if len(names) == 1:
         yield (
             f"column '{names[0]}' holds few whole numbers: codes of categories? then pass "
-            f"--dtype {names[0]}=category"
+            f"{opt('dtype', f'{names[0]}=category')}"
         )
     elif names:
         yield (
             f"columns {_list(names)} hold few whole numbers each: codes of categories? then pass "
-            f"--dtype {','.join(names)}=category"
+            f"{opt('dtype', ','.join(names) + '=category')}"
         )
 
 
@@ -316,7 +318,7 @@ def _note_marks(found: dict[str, list[str]]) -> Iterator[str]:
         )
         yield (
             f"{holders} {mark!r}, "
-            f"a category like others: a missing cell? then pass --na-values {shlex.quote(mark)}"
+            f"a category like others: a missing cell? then pass {opt('na_values', mark)}"
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from lrisk_cli.design.dates import Calendar
 from lrisk_cli.design.encoding import Feature, Target
 from lrisk_cli.design.raw_rows import RawRows, block_rows, count_missing
-from lrisk_cli.errors import DataError, quote
+from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Scaling, Task
 from lrisk_cli.native.kernels import core
 from lrisk_cli.tables.arrays import distinct
@@ -32,7 +32,7 @@ def decide_task(place: str, name: str, target: Array | Texts, task: Task) -> tup
             text = target.values[target.codes[0]]
             raise DataError(
                 f"{place}: holds text ({quote(text)}), and regression needs numbers; "
-                f"pass --task classification or --dtype {name}=number"
+                f"pass {opt('task', Task.CLASSIFICATION)} or {opt('dtype', f'{name}=number')}"
             )
         why = (f"task: classification, because '{name}' holds text",)
         return Task.CLASSIFICATION, why if task is Task.AUTO else ()
@@ -45,11 +45,11 @@ def decide_task(place: str, name: str, target: Array | Texts, task: Task) -> tup
         pair = " and ".join(shortest_text(values))
         return Task.CLASSIFICATION, (
             f"task: classification, because '{name}' holds two values ({pair}); "
-            "pass --task regression to treat them as numbers",
+            f"pass {opt('task', Task.REGRESSION)} to treat them as numbers",
         )
     note = f"task: regression, because '{name}' holds numbers ({len(values)} distinct)"
     if len(values) <= FEW_NUMBERS:
-        note += "; pass --task classification to treat them as classes"
+        note += f"; pass {opt('task', Task.CLASSIFICATION)} to treat them as classes"
     return Task.REGRESSION, (note,)
 
 
@@ -63,7 +63,7 @@ def find_classes(place: str, name: str, target: Array | Texts) -> tuple[str, ...
         if max(abs(numbers[0]), abs(numbers[-1])) >= EXACT:
             raise DataError(
                 f"{place}: holds numbers beyond 2^53, which lose digits that may tell classes "
-                f"apart; pass --dtype {name}=category"
+                f"apart; pass {opt('dtype', f'{name}=category')}"
             )
         classes = shortest_text(numbers)
     if len(classes) < 2:
@@ -71,7 +71,7 @@ def find_classes(place: str, name: str, target: Array | Texts) -> tuple[str, ...
     if len(classes) > MOST_CLASSES:
         raise DataError(
             f"{place}: {len(classes)} classes, more than {MOST_CLASSES}; choose another target, "
-            "or pass --task regression if it holds numbers"
+            f"or pass {opt('task', Task.REGRESSION)} if it holds numbers"
         )
     return tuple(classes)
 
@@ -276,5 +276,5 @@ def _refuse_overflow(place: str, mean: float, scale: float) -> None:
 def always_missing(label: str, name: str) -> DataError:
     """The sentence for a column that cannot be filled in."""
     return DataError(
-        f"{label}, column '{name}': missing in every row to learn from; pass --exclude {name}"
+        f"{label}, column '{name}': missing in every row to learn from; pass {opt('exclude', name)}"
     )

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lrisk_cli.design.encoding import find_holes, refuse_holes
-from lrisk_cli.errors import quote
+from lrisk_cli.errors import opt, quote
 from lrisk_cli.names import Missing
 from lrisk_cli.native.kernels import core
 from lrisk_cli.progress import Progress, Report
@@ -279,7 +279,7 @@ class _Gatherer:
             raw = keep_rows(raw, np.flatnonzero(self._blame == 0))
         notes = tuple(
             f"column '{name}': {count} cells are not numbers (such as {quote(text)}), taken as "
-            f"missing; if they mean something, pass --dtype {name}=category"
+            f"missing; if they mean something, pass {opt('dtype', f'{name}=category')}"
             for name, (text, count) in self._strays.items()
         )
         row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))

@@ -1,8 +1,10 @@
 """What a command's figures are held to: its gates, and the figures of an earlier run."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from lrisk_cli.evaluation.gates import Figures, Gate, StoredFigures, Verdict, judge
+from lrisk_cli.evaluation.options import Gates as GateOptions
 from lrisk_cli.evaluation.registry import is_risk
 
 
@@ -34,3 +36,9 @@ class Checks:
     def not_compared(self, figures: Figures, model: str | None = None) -> list[str]:
         """A sentence for each figure that is not in both runs."""
         return [] if self.stored is None else list(self.stored.not_compared(figures, model))
+
+
+def make_checks(gates: GateOptions, command: str, canonical: Callable[[str], str]) -> Checks:
+    """What the options ask. canonical: spells a metric of this command, or refuses it."""
+    parsed, stored = gates.parse(command, canonical)
+    return Checks(command, parsed, stored, gates.junit, gates.github)

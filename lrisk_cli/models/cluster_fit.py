@@ -10,7 +10,7 @@ from lrisk_cli.clusters.clustering import (
     pick,
 )
 from lrisk_cli.design.design import Design, RawDesign
-from lrisk_cli.errors import DataError
+from lrisk_cli.errors import DataError, opt
 from lrisk_cli.models.cluster_model import ClusterModel, make_model
 from lrisk_cli.progress import Report
 
@@ -20,7 +20,7 @@ def require_numbers(raw: RawDesign) -> None:
     if not any(column.numeric for column in raw.features):
         raise DataError(
             f"{raw.label}: no feature holds numbers, and distances need one at least; pass "
-            "--dtype COLUMN=number, or choose other --features"
+            f"{opt('dtype', 'COLUMN=number')}, or choose other {opt('features')}"
         )
 
 

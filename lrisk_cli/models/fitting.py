@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design.design import Design
 from lrisk_cli.design.encoding import Encoding
-from lrisk_cli.errors import DataError, UsageError, quote
+from lrisk_cli.errors import DataError, InvalidOption, opt, quote
 from lrisk_cli.features.features import FeatureOptions, Features, build_features, check_features
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.models.model import Model
@@ -73,19 +73,23 @@ def check_fit(options: FitOptions) -> None:
     check_risk(options.solver.solver, options.risk)
     _check_smoothing(options)
     if options.l2 is not None and not 0.0 < options.l2 < float("inf"):
-        raise UsageError(
-            f"--l2 must be greater than 0, it makes the optimum unique; got {options.l2:g}"
+        raise InvalidOption(
+            "l2", f"must be greater than 0, it makes the optimum unique; got {options.l2:g}"
         )
     if options.nu is not None and options.smoothing is SmoothingName.NONE:
-        raise UsageError("--nu has no meaning without smoothing; add --smoothing l2 or entropy")
+        add = opt("smoothing", "l2")
+        raise InvalidOption("nu", f"has no meaning without smoothing; add {add} or entropy")
     if options.nu is not None and not 0.0 < options.nu < float("inf"):
-        raise UsageError(f"--nu must be greater than 0; got {options.nu:g}")
+        raise InvalidOption("nu", f"must be greater than 0; got {options.nu:g}")
     if not options.reweight and not (
         _keeps_a_share(options) and options.solver.solver in (SolverName.AUTO, SolverName.TRIMMED)
     ):
-        raise UsageError(
-            f"--no-reweight has no meaning for {options.risk} by --solver {options.solver.solver}; "
-            "only a subquantile by trimmed is reweighted"
+        chosen = opt("solver", options.solver.solver)
+        raise InvalidOption(
+            "reweight",
+            f"has no meaning for {options.risk} by {chosen}; only a subquantile by trimmed is "
+            "reweighted",
+            value=False,
         )
     check_features(options.features)
     check_options(options.solver)
@@ -99,24 +103,28 @@ def _check_smoothing(options: FitOptions) -> None:
     if smoothing is not SmoothingName.SOFTPLUS:
         if not risk.rising:
             other = "pass softplus" if risk.name == "subquantile" else "leave it out"
-            raise UsageError(
-                f"--smoothing {smoothing} is for rising risks and {risk} falls with the loss; "
-                f"{other}"
+            raise InvalidOption(
+                "smoothing",
+                f"is for rising risks and {risk} falls with the loss; {other}",
+                smoothing,
             )
         return
     if risk.rising:
-        raise UsageError(
-            f"--smoothing softplus is for the subquantile and {risk} rises with the loss; pass l2 "
-            "or entropy"
+        raise InvalidOption(
+            "smoothing",
+            f"is for the subquantile and {risk} rises with the loss; pass l2 or entropy",
+            smoothing,
         )
     if risk.name != "subquantile":
-        raise UsageError(
-            f"--smoothing softplus smooths the cut of a subquantile and {risk} has none; leave it "
-            "out"
+        raise InvalidOption(
+            "smoothing",
+            f"smooths the cut of a subquantile and {risk} has none; leave it out",
+            smoothing,
         )
     if solver is not SolverName.AUTO and not load_solver(solver).softplus:
         able = " and ".join(sorted(name for name in SOLVERS if load_solver(name).softplus))
-        raise UsageError(f"--smoothing softplus is not used by --solver {solver} (only by {able})")
+        chosen = opt("solver", solver)
+        raise InvalidOption("smoothing", f"is not used by {chosen} (only by {able})", smoothing)
 
 
 def make_features(design: Design, options: FitOptions, report: Report = silent) -> Features:
@@ -226,7 +234,9 @@ def _loss_name(asked: LossName, kind: Literal["number", "class"]) -> str:
     natural = LossName.SQUARED if kind == "number" else LossName.LOGISTIC
     if asked not in (LossName.AUTO, natural):
         task = "regression" if kind == "number" else "classification"
-        raise UsageError(f"--loss {asked} does not fit {task}; use {natural}, or change --task")
+        raise InvalidOption(
+            "loss", f"does not fit {task}; use {natural}, or change {opt('task')}", asked
+        )
     return natural.value
 
 
@@ -239,7 +249,7 @@ def _check_kept_rows(problem: Problem, options: FitOptions) -> None:
     if n_kept < n_columns:
         raise DataError(
             f"{risk} keeps {n_kept} of {problem.n_rows} rows, fewer than the {n_columns} columns "
-            "that are fitted to them; choose a larger fraction, or fewer --features"
+            f"that are fitted to them; choose a larger fraction, or fewer {opt('features')}"
         )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lrisk_cli.design.encoding import Encoding
-from lrisk_cli.errors import LriskError, ModelError, UsageError
+from lrisk_cli.errors import LriskError, ModelError, UsageError, opt
 from lrisk_cli.models.cluster_model import ClusterModel, build_clusters
 from lrisk_cli.models.model import Model, build_model
 from lrisk_cli.models.model_file import ModelFile, damaged, decode_file, read_file
@@ -42,7 +42,7 @@ def with_policies(
     missing, unseen = missing or encoding.missing, unseen or encoding.unseen
     if missing is Missing.IMPUTE and any(feature.fill is None for feature in encoding.features):
         raise UsageError(
-            f"{path}: the fit learnt no values to fill in; pass --missing drop, or fit with "
-            "--missing impute"
+            f"{path}: the fit learnt no values to fill in; pass {opt('missing', 'drop')}, or fit "
+            f"with {opt('missing', 'impute')}"
         )
     return replace(model, encoding=replace(encoding, missing=missing, unseen=unseen))

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from lrisk_cli import __version__
-from lrisk_cli.errors import ModelError, UsageError
+from lrisk_cli.errors import ModelError, UsageError, opt
 from lrisk_cli.features.entries import FeatureMapEntry
 from lrisk_cli.models.model_text import MOST_BYTES, check_bulk, check_keys
 from lrisk_cli.names import Missing, Unseen
@@ -245,7 +245,7 @@ def encode_file(file: ModelFile | ClustersFile) -> bytes:
     if len(text) > MOST_BYTES:
         raise UsageError(
             f"the model takes {len(text):,} bytes, more than the {MOST_BYTES:,} that lrisk reads "
-            "back; lower --rank, or leave columns out"
+            f"back; lower {opt('rank')}, or leave columns out"
         )
     return text
 

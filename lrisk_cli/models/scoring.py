@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design.design import RowCounts
 from lrisk_cli.design.encoding import EncodedBatch, Encoding, spell_numbers
-from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.errors import DataError, InvalidOption
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.scored import ScoredBatch, Scorer
 from lrisk_cli.names import Missing
@@ -113,8 +113,8 @@ def encode_table(
     kept_bytes: what the caller keeps of each row, which counts against the memory limit.
     """
     if id_column is not None and id_column in (*columns, *columns_of(encoding)):
-        raise UsageError(
-            f"--id: '{id_column}' is read for the model already; choose another column"
+        raise InvalidOption(
+            "id", f": '{id_column}' is read for the model already; choose another column"
         )
     strays_are_missing = encoding.missing is not Missing.ERROR
     as_is = () if id_column is None else (id_column,)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lrisk_cli.design.design import Design
+from lrisk_cli.errors import opt
 from lrisk_cli.models.fitting import FitOptions, Fitted, fit_design, judge_rows, score_design
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import Spectrum
@@ -59,5 +60,6 @@ def _doubts(share: float) -> tuple[str, ...]:
         return ()
     return (
         f"{100.0 * share:.2g} % of the labels disagree with the columns: these may not tell the "
-        "classes apart, rather than the labels be wrong; pass --contamination SHARE to flag fewer",
+        f"classes apart, rather than the labels be wrong; pass {opt('contamination', 'SHARE')} to "
+        "flag fewer",
     )

@@ -16,7 +16,8 @@ from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.fitting import FitOptions
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.scoring import LOSS_BYTES, RowTally, columns_of, encode_table, score_table
-from lrisk_cli.names import DEFAULT_CLUSTER_RISK, MOST_CLUSTERS, ROWS_PER_CLUSTER, Missing
+from lrisk_cli.names import DEFAULT_CLUSTER_RISK, Missing
+from lrisk_cli.outliers.options import default_clusters
 from lrisk_cli.outliers.reasons import (
     Reasons,
     Usual,
@@ -117,11 +118,6 @@ def cluster_subject(
         return explain_distances(model, design.rows.dense_rows(places), clusters[places])
 
     return Subject(model, border, rows, _explainer(design, reasons), design.notes), losses
-
-
-def default_clusters(n_rows: int) -> int:
-    """How many centres short and long tables get."""
-    return min(MOST_CLUSTERS, max(1, n_rows // ROWS_PER_CLUSTER))
 
 
 def model_subject(

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lrisk_cli.errors import opt
 from lrisk_cli.evaluation.agreement import Agreement
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.reports.facts import (
@@ -230,7 +231,7 @@ def _print_centres(model: ClusterModel, most: int | None) -> None:
     k, names = len(model.centres), model.encoding.column_names
     print()
     if k > MOST_CENTRES:
-        print(f"The {k} centres are in the model file and in --json.")
+        print(f"The {k} centres are in the model file and in {opt('json')}.")
         return
     spreads = np.ptp(model.encoded_centres, axis=0)
     order = largest_first(spreads)

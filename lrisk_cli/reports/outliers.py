@@ -4,6 +4,7 @@ import textwrap
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
+from lrisk_cli.errors import opt
 from lrisk_cli.evaluation.worst_rows import MOST_SHOWN, name_row
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.names import Task
@@ -92,9 +93,8 @@ def describe_border(found: "Outliers") -> str:
     n, share = found.n_outliers, 100.0 * float(found.figures["outlier_fraction"] or 0.0)
     rows = "none" if n == 0 else f"{plural(n, 'row')} ({share:.3g} %)"
     asked = found.contamination
-    how = (
-        "estimated from the rows" if asked is None else f"as many as --contamination {asked:g} says"
-    )
+    said = opt("contamination", f"{asked:g}") if asked is not None else ""
+    how = f"as many as {said} says" if said else "estimated from the rows"
     verb = "has" if n == 1 else "have"
     return f"{rows} {verb} a score above {found.border.threshold:.3g}; {how}"
 

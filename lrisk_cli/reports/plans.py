@@ -3,6 +3,7 @@
 from typing import Any
 
 from lrisk_cli.design.planning import Plan
+from lrisk_cli.errors import opt
 from lrisk_cli.reports.facts import Fact, document_of, plain, rows_fact
 from lrisk_cli.reports.terminal import print_facts
 from lrisk_cli.tables.memory import spell_size
@@ -11,7 +12,7 @@ from lrisk_cli.tables.memory import spell_size
 def print_plan(plan: Plan) -> None:
     """Files, rows, the shape of the design, and its memory."""
     print_facts(_facts(plan))
-    print("\nnothing was fitted and nothing written (--dry-run)")
+    print(f"\nnothing was fitted and nothing written ({opt('dry_run')})")
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:

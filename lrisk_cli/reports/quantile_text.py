@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lrisk_cli.errors import opt
 from lrisk_cli.evaluation.paired_losses import Group
 from lrisk_cli.evaluation.quantiles import Compared, Comparison, better_from
 from lrisk_cli.reports.chart import draw_bars
@@ -173,7 +174,7 @@ def _print_groups(results: "QuantileResults") -> None:
     print_rows([heads, *([group.name, *group_cells(group)] for group in shown)])
     n_more = len(results.groups) - MAX_GROUPS
     if n_more > 0:
-        print(f"and {n_more} more groups; --json, -o and --html have more")
+        print(f"and {n_more} more groups; {opt('json')}, -o and {opt('html')} have more")
 
 
 def group_cells(group: Group) -> list[str]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import UsageError, opt
 from lrisk_cli.tables.arrays import arrow_of, arrow_texts, true_flags
 
 TABLE_DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -43,7 +43,7 @@ def check_output(path: str | os.PathLike[str], *, force: bool, table: bool = Fal
     if target.is_dir():
         raise UsageError(f"{path}: is a folder; name a file in it")
     if target.is_file() and not force:
-        raise UsageError(f"{path}: exists; pass --force to overwrite it")
+        raise UsageError(f"{path}: exists; pass {opt('force')} to overwrite it")
     if not folder.is_dir():
         raise UsageError(f"{path}: the folder {folder} does not exist; create it first")
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
-from lrisk_cli.errors import DataError, UsageError, quote
+from lrisk_cli.errors import DataError, InvalidOption, opt, quote
 from lrisk_cli.tables import columnar_files as columnar
 from lrisk_cli.tables import csv_files as csvfiles
 from lrisk_cli.tables.arrays import arrow_texts
@@ -138,9 +138,8 @@ class Table:
         """
         for name in (*columns, *as_is):
             if self.column(name).kind == "nested":
-                remedy = (
-                    "convert it" if name in (*self.settled, *as_is) else f"pass --exclude {name}"
-                )
+                is_fixed = name in (*self.settled, *as_is)
+                remedy = "convert it" if is_fixed else f"pass {opt('exclude', name)}"
                 raise DataError(
                     f"{self.label}, column '{name}': holds neither numbers nor text; {remedy}"
                 )
@@ -199,10 +198,10 @@ class Table:
     ) -> DataError:
         name = min(strays, key=lambda name: strays[name].offset)
         stray = strays[name]
-        retype = "" if name in self.settled else f" or --dtype {name}=string"
+        retype = "" if name in self.settled else f" or {opt('dtype', f'{name}=string')}"
         return DataError(
             f"{label}, column '{name}', row {first_row + stray.offset}: {quote(stray.text)} is not "
-            f"a {stray.wanted}; pass --missing drop{retype}"
+            f"a {stray.wanted}; pass {opt('missing', 'drop')}{retype}"
         )
 
 
@@ -228,7 +227,8 @@ def open_table(
     names = looks[0].names
     for name, dtype in (dtypes or {}).items():
         if dtype not in DTYPES:
-            raise UsageError(f"--dtype {name}={dtype}: no such type; use {', '.join(DTYPES)}")
+            known = ", ".join(DTYPES)
+            raise InvalidOption("dtype", f": no such type; use {known}", f"{name}={dtype}")
         if name not in names:
             raise _no_such_column(label, name, names)
     check_same_columns(found, looks)

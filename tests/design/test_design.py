@@ -178,11 +178,11 @@ def test_columns_are_chosen_in_the_order_asked_and_ids_are_no_features(tmp_path)
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"features": ("size", "price")}, "--features: 'price' is the target; leave it out there"),
-        ({"exclude": ("price",)}, "--exclude: 'price' is the target"),
-        ({"features": ("age", "age")}, "--features: 'age' is named twice"),
-        ({"features": ("age",), "id_column": "age"}, "--features: 'age' is the --id column"),
-        ({"id_column": "price"}, "--id: 'price' is the target"),
+        ({"features": ("size", "price")}, "features: 'price' is the target; leave it out there"),
+        ({"exclude": ("price",)}, "exclude: 'price' is the target"),
+        ({"features": ("age", "age")}, "features: 'age' is named twice"),
+        ({"features": ("age",), "id_column": "age"}, "features: 'age' is the id_column column"),
+        ({"id_column": "price"}, "id_column: 'price' is the target"),
         ({"exclude": ("size", "color", "age")}, "no features are left"),
     ],
 )
@@ -205,7 +205,7 @@ def test_a_misspelt_column_is_answered_with_the_right_one(tmp_path, changes):
 def test_a_missing_cell_is_refused_with_its_place(tmp_path):
     assert refusal(tmp_path, HOLED) == (
         "t.parquet, column 'size', row 1: the cell is missing; "
-        "pass --missing drop or --missing impute"
+        "pass missing='drop' or missing='impute'"
     )
     no_target = ROWS.set_column(3, "price", pa.array([1.0, 2.0, 3.0, None, 4.0, 5.0]))
     assert "column 'price', row 3: the cell is missing" in refusal(tmp_path, no_target)
@@ -271,7 +271,7 @@ def test_a_column_without_any_value_is_refused_under_impute(tmp_path):
     for nothing in (pa.nulls(6, pa.float64()), pa.nulls(6)):
         table = ROWS.append_column("none", nothing)
         sentence = refusal(tmp_path, table, replace(OPTIONS, missing=Missing.IMPUTE))
-        assert sentence.endswith("missing in every row to learn from; pass --exclude none")
+        assert sentence.endswith("missing in every row to learn from; pass exclude='none'")
         dropped = refusal(tmp_path, table, replace(OPTIONS, missing=Missing.DROP))
         assert "0 of 6 rows can be used, most of the others dropped for: missing none" in dropped
 
@@ -285,7 +285,7 @@ def test_a_column_without_any_value_is_refused_under_impute(tmp_path):
         (["b", "a", "b", "c"], ("a", "b", "c"), "because 'y' holds text"),
         ([10.0, 2.0, 2.0, 10.0], ("2", "10"), "because 'y' holds two values (2 and 10)"),
         ([True, False, True, True], ("false", "true"), "because 'y' holds text"),
-        ([1.5, 2.0, 3.0, 2.0], (), "because 'y' holds numbers (3 distinct); pass --task class"),
+        ([1.5, 2.0, 3.0, 2.0], (), "because 'y' holds numbers (3 distinct); pass task='class"),
     ],
 )
 def test_the_task_follows_the_target_and_says_why(tmp_path, values, classes, note):
@@ -514,10 +514,10 @@ def test_rows_without_a_target_are_dropped_for_their_features_only(tmp_path):
 
 def test_a_column_set_aside_is_no_feature(tmp_path):
     table = table_of(tmp_path, "a,b\n1,2\n2,3\n")
-    design, _ = build_design(table, DesignOptions(None, aside=("--label", "b"), intercept=False))
+    design, _ = build_design(table, DesignOptions(None, aside=("label", "b"), intercept=False))
     assert design.encoding.column_names == ("a",)
-    with pytest.raises(UsageError, match="'b' is the --label column"):
-        build_design(table, DesignOptions(None, features=("b",), aside=("--label", "b")))
+    with pytest.raises(UsageError, match="'b' is the label column"):
+        build_design(table, DesignOptions(None, features=("b",), aside=("label", "b")))
 
 
 def test_many_constant_columns_are_told_in_two_lines(tmp_path):

@@ -68,7 +68,7 @@ def test_an_unseen_category_is_refused_or_left_without_a_column():
         ENCODING.encode(batch)
     assert str(caught.value) == (
         "new.csv, column 'color', row 11: 'pink' was not seen by the fit; "
-        "pass --unseen other or fit on rows that have it"
+        "pass unseen='other' or fit on rows that have it"
     )
     lenient = replace(ENCODING, unseen=Unseen.OTHER)
     encoded = lenient.encode(batch)

@@ -45,7 +45,7 @@ IDENTIFIERS = {
 def test_a_column_that_differs_in_nearly_every_row_is_asked_about(tmp_path, name):
     (note,) = notes(tmp_path, **{name: IDENTIFIERS[name]})
     assert f"column '{name}' differs in nearly every row: an identifier?" in note
-    assert f"--exclude {name}" in note
+    assert f"exclude={name!r}" in note
 
 
 MEASURES = {
@@ -68,13 +68,13 @@ def test_measures_are_no_identifiers(tmp_path, name):
 def test_several_identifiers_share_a_note(tmp_path):
     (note,) = notes(tmp_path, a=np.arange(N), x=Z, b=RNG.permutation(N))
     assert "columns 'a' and 'b' differ in nearly every row" in note
-    assert "--exclude a,b, or --id" in note
+    assert "exclude='a,b', or id_column" in note
 
 
 def test_digits_that_are_lost_are_told(tmp_path):
     (note,) = notes(tmp_path, hash=2**60 + RNG.integers(0, 500, N))
     assert "column 'hash' holds whole numbers beyond 2^53" in note
-    assert "--dtype hash=category" in note
+    assert "dtype='hash=category'" in note
     assert notes(tmp_path, mass=RNG.lognormal(size=N) * 1e30) == []
 
 
@@ -85,7 +85,7 @@ def test_a_column_that_gives_the_target_away_is_asked_about(tmp_path):
     (note,) = notes(tmp_path, leak=-3.0 * Y + 0.5 * Z, x=Z)
     r = abs(np.corrcoef(Y, -3.0 * Y + 0.5 * Z)[0, 1])
     assert f"column 'leak' alone nearly gives 'y' away (correlation about {r:.2f})" in note
-    assert "is it known before 'y' is? if not, pass --exclude leak" in note
+    assert "is it known before 'y' is? if not, pass exclude='leak'" in note
     assert notes(tmp_path, good=Y + 0.6 * Z, x=Z) == []  # a correlation of 0.86
 
 
@@ -128,7 +128,7 @@ COUNTS = {
 def test_whole_numbers_with_a_dip_may_be_codes(tmp_path, name):
     (note,) = notes(tmp_path, **{name: CODES[name]}, x=Z)
     assert f"column '{name}' holds few whole numbers: codes of categories?" in note
-    assert f"--dtype {name}=category" in note
+    assert f"dtype='{name}=category'" in note
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -148,7 +148,7 @@ def test_many_codes_share_a_note(tmp_path):
     columns = {f"c{k}": draw(5, 1, 6, 1, 4) for k in range(8)}
     (note,) = notes(tmp_path, **columns)
     assert "columns 'c0', 'c1', 'c2', 'c3', 'c4', 'c5' and 2 more hold few whole numbers" in note
-    assert "pass --dtype c0,c1,c2,c3,c4,c5,c6,c7=category" in note
+    assert "pass dtype='c0,c1,c2,c3,c4,c5,c6,c7=category'" in note
 
 
 # Marks of missing cells
@@ -158,7 +158,7 @@ def test_texts_that_often_mean_a_missing_cell_are_asked_about(tmp_path):
     texts = {name: RNG.choice(["a", "b", mark], N) for name, mark in (("s", "?"), ("t", "None"))}
     (note,) = notes(tmp_path, **texts, x=Z)
     assert "column 's' holds '?', a category like others: a missing cell?" in note
-    assert "pass --na-values '?'" in note
+    assert "pass na_values='?'" in note
     found = notes(
         tmp_path, s=texts["s"], t=RNG.choice([" ?", "b"], N), u=RNG.choice(["NA", "c"], N)
     )

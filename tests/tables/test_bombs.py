@@ -32,7 +32,7 @@ def test_a_limit_is_a_number_and_a_unit(text, n_bytes):
 
 @pytest.mark.parametrize("text", ["", "GB", "-2GB", "2XB", "0", "two", "2 G B", "1e9"])
 def test_what_is_no_size_is_refused(text):
-    with pytest.raises(UsageError, match="--memory-limit takes a size such as 500MB or 2GB; got"):
+    with pytest.raises(UsageError, match="memory_limit takes a size such as 500MB or 2GB; got"):
         make_allowance(text)
 
 
@@ -69,7 +69,7 @@ def test_a_text_that_unfolds_is_refused_on_the_way(tmp_path):
     with gzip.open(tmp_path / "bomb.csv.gz", "wb", compresslevel=1) as file:
         file.write(b"x,y\n" + b"1.5,2\n0.5,1\n" * 1_000_000)
     inputs = Inputs((str(tmp_path / "bomb.csv.gz"),), allowance=Allowance(1_000_000, named=True))
-    with pytest.raises(DataError, match=r"more than --memory-limit 1 MB") as caught:
+    with pytest.raises(DataError, match=r"more than memory_limit='1 MB'") as caught:
         build_design(open_table(inputs), DesignOptions("y"))
     n_rows = int(str(caught.value).split("a design of ")[1].split()[0])
     assert n_rows < 500_000

@@ -48,7 +48,7 @@ def test_the_delimiter_is_the_one_that_is_named(tmp_path, option, mark):
 
 @pytest.mark.parametrize("option", ["", ",,", "ab", "é", '"', "\n", "1", "x"])
 def test_a_delimiter_that_cannot_be_one_is_refused(option):
-    with pytest.raises(UsageError, match=r"--delimiter takes one character .* or the word tab"):
+    with pytest.raises(UsageError, match=r"delimiter takes one character .* or the word tab"):
         make_inputs(["t.csv"], option, ".", None)
 
 
@@ -62,7 +62,7 @@ def test_a_decimal_comma_makes_numbers_and_a_point_spoils_them(tmp_path):
     with pytest.raises(DataError, match=r"column 'x', row 2: '1\.5' is not a number"):
         read_text(tmp_path, "x;y\n1,5;1\n2,5;1\n1.5;1\n", None, ",", None)
     assert read_text(tmp_path, 'x,y\n"1,5",1\n"2,5",2\n', ",", ",", None)["x"] == [1.5, 2.5]
-    with pytest.raises(UsageError, match=r"--decimal takes \. or , and got ';'"):
+    with pytest.raises(UsageError, match=r"decimal takes \. or , and got ';'"):
         make_inputs(["t.csv"], None, ";", None)
 
 

@@ -75,7 +75,7 @@ def test_the_user_decides_the_type_of_a_column(tmp_path):
         "code": ["1", "2"],
         "size": [7.0, 8.0],
     }
-    with pytest.raises(UsageError, match="--dtype code=int: no such type; use number, category"):
+    with pytest.raises(UsageError, match="dtype='code=int': no such type; use number, category"):
         read_text(tmp_path, text, dtypes={"code": "int"})
     assert "no column 'cod'; did you mean 'code'?" in refusal(
         tmp_path, text, dtypes={"cod": "number"}
@@ -101,7 +101,7 @@ def test_a_stray_cell_is_named_with_its_place_and_a_remedy(tmp_path, monkeypatch
     monkeypatch.setattr(csvfiles, "SAMPLE_BYTES", 64)
     text = "price,x\n" + "5,1\n" * 50 + f'"{cell}",1\n' + "6,1\n"
     assert refusal(tmp_path, text) == (
-        f"t.csv, column 'price', row 50: {finding}; pass --missing drop or --dtype price=string"
+        f"t.csv, column 'price', row 50: {finding}; pass missing='drop' or dtype='price=string'"
     )
     table = open_table([str(tmp_path / "t.csv")])
     prices = read(table, strays_are_missing=True)["price"]
@@ -316,7 +316,7 @@ def test_nested_columns_are_refused_only_when_asked_for(tmp_path):
     table = open_table([path])
     assert kinds(table) == {"x": "number", "list": "nested"}
     assert [batch.columns["x"].tolist() for batch in table.batches(["x"])] == [[1.0]]
-    with pytest.raises(DataError, match=r"column 'list': holds neither .* pass --exclude list"):
+    with pytest.raises(DataError, match=r"column 'list': holds neither .* pass exclude='list'"):
         next(table.batches(["x", "list"]))
 
 
