@@ -24,8 +24,7 @@ with atheris.instrument_imports(include=["lrisk_cli", "tomllib", "json"]):
     from lrisk_cli.design.design import DesignOptions, build_design
     from lrisk_cli.errors import LriskError
     from lrisk_cli.evaluation.gates import parse_gate, parse_share, read_stored
-    from lrisk_cli.models.cluster_model import load_clusters
-    from lrisk_cli.models.model import load_model
+    from lrisk_cli.models.loading import load_model
     from lrisk_cli.names import Missing
     from lrisk_cli.tables import csv_files
     from lrisk_cli.tables.table import open_table
@@ -47,10 +46,9 @@ SEEDS = [
 
 
 def read_model(path: Path) -> None:
-    """As a model that predicts, and as clusters."""
-    for load in (load_model, load_clusters):
-        with suppress(LriskError):
-            load(path)
+    """As a model of any kind."""
+    with suppress(LriskError):
+        load_model(path)
 
 
 def read_settings(path: Path) -> None:

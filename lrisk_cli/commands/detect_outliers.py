@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from lrisk_cli.clusters.options import parse_clusters
-from lrisk_cli.commands.checks import make_checks, only_file
+from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary, without
+from lrisk_cli.commands.verdicts import conclude, only_file, unnamed
 from lrisk_cli.design.options import MAX_CATEGORIES, Columns
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.evaluation.options import Gates
@@ -16,13 +17,12 @@ from lrisk_cli.names import Dates, KernelName, Scaling, Standardize, Task
 from lrisk_cli.native.options import Threads
 from lrisk_cli.options import Seed
 from lrisk_cli.outliers.options import Detection, DetectionOutput
-from lrisk_cli.progress import Report
 from lrisk_cli.reports.options import Document, Messages, Page
 from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
-    from lrisk_cli.commands.detect_subjects import Subject
     from lrisk_cli.models.fitting import FitOptions
+    from lrisk_cli.outliers.detection import Outliers
 
 TARGET = (
     "Column to predict: rows are ranked by their loss under a robust fit. Without it, by their "
@@ -65,43 +65,63 @@ def detect_outliers(
             --id id --exclude planted -o outliers.csv
         lrisk detect-outliers sample_data/clouds.csv --features x,y --top 5
     """
-    from lrisk_cli.commands.detect_run import Job, run
-    from lrisk_cli.commands.detect_subjects import Input, cluster_rows, fit_rows, stream_rows
-    from lrisk_cli.commands.worst_rows import outlier_sentences
+    from lrisk_cli.api.detect_outliers import Job, run
+    from lrisk_cli.evaluation.checks import make_checks
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.github import Shown
-    from lrisk_cli.reports.outliers import describe_border, outliers_document, print_outliers
+    from lrisk_cli.reports.outliers import (
+        describe_border,
+        outlier_sentences,
+        outliers_document,
+        print_outliers,
+    )
+    from lrisk_cli.reports.progress import ProgressDisplay
 
     _refuse_idle(columns, detection, penalty, kernel, output, seed.seed)
     fit = _make_fit(penalty, kernel, seed.seed)
-    inputs, target, model = data.parse(), columns.target, detection.model
+    target = columns.target
     how = replace(
         columns.parse(),
         intercept=target is not None and columns.intercept,
         scaling=(Scaling.DEVIATION if columns.standardize is Standardize.NONE else Scaling.MAD),
     )
-    dtypes = columns.dtypes
-    ks = () if detection.clusters is None else parse_clusters(detection.clusters)
     checks = make_checks(gates, "detect-outliers", _spell)
-    fraction = detection.fraction
-    job = Job(fraction, output.top, checks, output.output, output.save_model, page.html, model)
-    source = Input(inputs, job.outputs, checks.inputs, fraction, columns.id_column)
-
-    def make(report: Report) -> "Subject":
-        if model is not None:
-            return stream_rows(source, model, target, columns.missing, columns.unseen, report)
-        if target is None:
-            return cluster_rows(source, dtypes, how, ks, seed.seed, report)
-        return fit_rows(source, dtypes, how, fit, report)
-
-    found = run(job, make, force=files.force, quiet=messages.quiet, bar=messages.progress)
+    job = Job(
+        data=data.parse(),
+        dtypes=columns.dtypes,
+        columns=how,
+        fit=fit,
+        ks=() if detection.clusters is None else parse_clusters(detection.clusters),
+        contamination=detection.fraction,
+        model=detection.model,
+        missing=columns.missing,
+        unseen=columns.unseen,
+        top=output.top,
+        checks=checks,
+        output=output.output,
+        save_model=output.save_model,
+        html=page.html,
+    )
+    with ProgressDisplay("detect-outliers", quiet=messages.quiet, bar=messages.progress) as report:
+        found = run(job, report, force=files.force)
+        _write_page(page.html, found)
     if document.json:
         print_document(outliers_document(found))
     else:
         print_outliers(found)
-    rows = outlier_sentences(found)
-    shown = Shown("detect-outliers", only_file(data.data), rows, describe_border(found))
-    return checks.conclude([(None, verdict) for verdict in found.verdicts], found.figures, shown)
+    rows, count = outlier_sentences(found), describe_border(found)
+    shown = Shown("detect-outliers", only_file(data.data), rows, count)
+    skipped = checks.not_compared(found.figures)
+    return conclude(checks, unnamed(found.verdicts), skipped, shown)
+
+
+def _write_page(path: str | None, found: "Outliers") -> None:
+    """The page, where one was asked for."""
+    if path is not None:
+        from lrisk_cli.reports.html import write_page
+        from lrisk_cli.reports.outlier_page import outlier_page
+
+        write_page(path, outlier_page(found, command_line()))
 
 
 def _make_fit(penalty: Penalty, kernel: KernelOptions, seed: int) -> "FitOptions":

@@ -5,13 +5,14 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Annotated
 
+from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
 from lrisk_cli.evaluation.options import Validation
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import FitOutput, ModelOptions, choose_scaling
-from lrisk_cli.names import KernelName, Task
+from lrisk_cli.names import Task
 from lrisk_cli.native.options import Threads
 from lrisk_cli.options import Seed
 from lrisk_cli.reports.options import Document, Messages, Page
@@ -19,7 +20,7 @@ from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
-    from lrisk_cli.commands.fit_run import Done, Job, Result
+    from lrisk_cli.api.fit import FitResult, Fits, Job
     from lrisk_cli.evaluation.selection import Scheme
     from lrisk_cli.features.features import FeatureOptions
     from lrisk_cli.models.fitting import FitOptions
@@ -54,8 +55,9 @@ def fit(
         lrisk fit sample_data/breast_cancer.csv --target diagnosis --holdout 0.2
         lrisk fit sample_data/simulated.csv --target y --l2 0.001,0.1 --cv 3
     """
-    from lrisk_cli.commands.fit_files import FitFiles, name_files
-    from lrisk_cli.commands.fit_run import Job, run
+    from lrisk_cli.api.fit import Job, run
+    from lrisk_cli.api.fit_files import FitFiles, name_files
+    from lrisk_cli.reports.progress import ProgressDisplay
 
     asked = FitFiles(output.output, output.losses, output.trace, page.html)
     how = solver.parse(seed.seed, track_ranks=bool(asked.trace or asked.html))
@@ -79,7 +81,9 @@ def fit(
     if output.dry_run:
         _show_plan(job, as_json=document.json, quiet=messages.quiet, bar=messages.progress)
         return ExitCode.DONE
-    done = run(job, force=files.force, quiet=messages.quiet, bar=messages.progress)
+    with ProgressDisplay("fit", quiet=messages.quiet, bar=messages.progress) as report:
+        done = run(job, report, force=files.force)
+        _write_pages(done)
     _show(done, as_json=document.json)
     if stopping.require_convergence:
         _insist(done.results)
@@ -121,77 +125,53 @@ def _scheme(
 
 def _show_plan(job: "Job", *, as_json: bool, quiet: bool, bar: bool) -> None:
     """What the job would read, and the memory that it would take."""
-    from lrisk_cli.design.planning import plan_design
-    from lrisk_cli.features.features import count_values
+    from lrisk_cli.api.fit_plan import plan
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.plans import plan_document, print_plan
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables.table import open_table
 
-    kernel = job.fits[0].features
-
-    def values(n_rows: int) -> int:
-        found = count_values(kernel, n_rows)
-        if found is None:
-            raise UsageError(
-                "--dry-run cannot foresee how many landmarks --rank auto takes; pass --rank N"
-            )
-        return found
-
-    linear = kernel.kernel is KernelName.LINEAR
-    flat = all(fit.risk.flat for fit in job.fits)
     with ProgressDisplay("fit", quiet=quiet, bar=bar) as report:
-        table = open_table(job.data, dtypes=job.dtypes)
-        plan = plan_design(
-            table, job.columns, flat=flat, values=None if linear else values, report=report
-        )
+        planned = plan(job, report)
     if as_json:
-        print_document(plan_document(plan))
+        print_document(plan_document(planned))
     else:
-        print_plan(plan)
+        print_plan(planned)
 
 
-def _insist(results: "Sequence[Result]") -> None:
+def _insist(results: "Sequence[FitResult]") -> None:
     """Refuse to call it done when a gap was not proved."""
-    missed = [result for result in results if not result.fitted.solution.converged]
+    missed = [result for result in results if not result.converged]
     if not missed:
         return
-    status = missed[0].fitted.solution.status
+    status = missed[0].model.fit.status
     if len(results) > 1:
         others = f" ({len(missed)} of {len(results)} risks)" if len(missed) > 1 else ""
-        status = f"{missed[0].fitted.model.risk}: {status}{others}"
+        status = f"{missed[0].model.risk}: {status}{others}"
     raise NotConvergedError(
         f"{status}; allow more passes or a larger --tol (--require-convergence)"
     )
 
 
-def _show(done: "Done", *, as_json: bool) -> None:
-    from lrisk_cli.reports.documents import fit_document, path_document, print_document
+def _write_pages(fits: "Fits") -> None:
+    """The page of each fit, where one was asked for."""
+    for result in fits.results:
+        if result.files.html is not None:
+            from lrisk_cli.reports.html import write_page
+            from lrisk_cli.reports.model_pages import fit_page
+
+            write_page(result.files.html, fit_page(fits, result, command_line()))
+
+
+def _show(fits: "Fits", *, as_json: bool) -> None:
+    from lrisk_cli.reports.documents import fits_document, print_document
     from lrisk_cli.reports.paths import print_choice, print_path
     from lrisk_cli.reports.terminal import print_fit
 
-    counts = replace(done.design.counts, used=len(done.design.row_numbers))
-    several = len(done.results) > 1
     if as_json:
-        documents = [
-            fit_document(
-                result.files.model,
-                result.fitted.model,
-                counts,
-                result.figures["training"],
-                result.tested,
-                {"solve_s": result.seconds} if several else done.timings,
-                (*done.notes, *result.notes),
-                done.choice,
-            )
-            for result in done.results
-        ]
-        print_document(path_document(documents, done.timings) if several else documents[0])
-    elif several:
-        print_path([result.entry for result in done.results], counts, done.notes)
+        print_document(fits_document(fits))
+    elif len(fits.results) > 1:
+        print_path(fits)
     else:
-        if done.choice is not None:
-            print_choice(done.choice)
-        (only,) = done.results
-        notes = (*done.notes, *only.notes)
-        print_fit(only.fitted.model, counts, only.figures, only.files.model, notes)
+        if fits.choice is not None:
+            print_choice(fits.choice)
+        print_fit(fits)

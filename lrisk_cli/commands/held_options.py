@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from lrisk_cli.commands.settings import Held
-from lrisk_cli.reports.terminal import plain, print_rows
+from lrisk_cli.reports.facts import plain
+from lrisk_cli.reports.terminal import print_rows
 
 Options = Mapping[str, Mapping[str, Held]]
 

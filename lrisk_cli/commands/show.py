@@ -21,29 +21,20 @@ def show(
         lrisk show model.json
         lrisk show model.json --json > model-summary.json
     """
-    from lrisk_cli.models.model import load_model
-    from lrisk_cli.models.model_file import model_kind
+    from lrisk_cli.models.cluster_model import ClusterModel
+    from lrisk_cli.models.loading import load_model
+    from lrisk_cli.reports.clusters import cluster_model_document, print_cluster_model
     from lrisk_cli.reports.documents import model_document, print_document
     from lrisk_cli.reports.terminal import print_model
 
     path = model.model
-    if model_kind(path) == "clusters":
-        _show_clusters(path, as_json=document.json)
-        return
     shown = load_model(path)
-    if document.json:
+    if isinstance(shown, ClusterModel):
+        if document.json:
+            print_document(cluster_model_document(path, shown))
+        else:
+            print_cluster_model(path, shown)
+    elif document.json:
         print_document(model_document(path, shown))
     else:
         print_model(path, shown)
-
-
-def _show_clusters(path: str, *, as_json: bool) -> None:
-    from lrisk_cli.models.cluster_model import load_clusters
-    from lrisk_cli.reports.clusters import cluster_model_document, print_cluster_model
-    from lrisk_cli.reports.documents import print_document
-
-    shown = load_clusters(path)
-    if as_json:
-        print_document(cluster_model_document(path, shown))
-    else:
-        print_cluster_model(path, shown)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from msgspec.structs import asdict as fields
@@ -22,7 +23,6 @@ from lrisk_cli.clusters.lloyd import Descent
 from lrisk_cli.design.columns.registry import feature_from_json
 from lrisk_cli.design.design import Design
 from lrisk_cli.design.encoding import EncodedBatch, Encoding
-from lrisk_cli.errors import LriskError, ModelError
 from lrisk_cli.models.model import check_features
 from lrisk_cli.models.model_file import (
     FORMAT,
@@ -34,30 +34,12 @@ from lrisk_cli.models.model_file import (
     CurvePoint,
     FeatureEntry,
     StartRecord,
-    damaged,
-    decode_file,
     encode_file,
-    read_file,
 )
+from lrisk_cli.models.scored import ScoredBatch
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.tables.table import Batch, write_bytes
 from lrisk_cli.types import Array
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scored:
-    """Rows of a batch among the clusters. rows: numbers in reading order; kept: in the batch.
-
-    losses: squared distances. batch: the rows as read, for columns that are no features.
-    """
-
-    rows: NDArray[np.int64]
-    kept: NDArray[np.int64]
-    clusters: NDArray[np.int32]
-    losses: Array
-    outliers: NDArray[np.bool_]
-    encoded: EncodedBatch
-    batch: Batch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,6 +63,11 @@ class ClusterModel:
         return parse_risk(self.risk)
 
     @property
+    def loss(self) -> Literal["squared"]:
+        """How scores follow from losses: as from squared errors."""
+        return "squared"
+
+    @property
     def encoded_centres(self) -> Array:
         """The centres on the columns of X. (k, columns)."""
         means, scales = self.encoding.units
@@ -91,19 +78,25 @@ class ClusterModel:
         means, scales = self.encoding.units
         return means + scales * X
 
-    def score(self, batch: Batch) -> Scored:
-        """The nearest centre of each row by itself."""
-        encoded = self.encoding.encode(batch)
+    def score(self, batch: Batch, encoded: EncodedBatch | None = None) -> ScoredBatch:
+        """The nearest centre of each row by itself; losses are squared distances to it."""
+        encoded = self.encoding.encode(batch) if encoded is None else encoded
         clusters, losses = nearest(as_matrix(encoded.rows), self.encoded_centres)
-        return Scored(
-            rows=batch.first_row + encoded.kept,
-            kept=encoded.kept,
-            clusters=clusters,
+        return ScoredBatch(
+            batch=batch,
+            encoded=encoded,
+            predictions=clusters,
             losses=losses,
             outliers=find_outliers(losses, self.outlier_distance),
-            encoded=encoded,
-            batch=batch,
         )
+
+    def prediction_columns(self, scored: ScoredBatch) -> dict[str, Any]:
+        """Each row's cluster, its distance to the centre, and whether it is an outlier."""
+        return {
+            "cluster": scored.predictions,
+            "distance": np.sqrt(scored.known_losses),
+            "is_outlier": np.asarray(scored.outliers, np.int8),
+        }
 
 
 def make_model(
@@ -161,18 +154,7 @@ def encode_clusters(model: ClusterModel) -> bytes:
     return encode_file(file)
 
 
-def load_clusters(path: str | Path) -> ClusterModel:
-    """Read clusters; ModelError when the file holds none, is damaged, or is too new."""
-    file = decode_file(read_file(path), str(path))
-    if not isinstance(file, ClustersFile):
-        raise ModelError(f"{path}: holds a {file.kind} model, and this needs clusters")
-    try:
-        return _build(file)
-    except (LriskError, ValueError) as error:
-        raise damaged(str(path), error) from None
-
-
-def _build(file: ClustersFile) -> ClusterModel:
+def build_clusters(file: ClustersFile) -> ClusterModel:
     """The clusters of a file whose types are right; ValueError where its parts disagree."""
     parse_risk(file.risk)
     coded = file.encoding

@@ -217,17 +217,17 @@ def remarks(record: FitRecord) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredRows:
+class Scores:
     """What a model says about the rows of a design, in units of the file. All (n,)."""
 
     predictions: Array | NDArray[np.int32]
     losses: Array
 
 
-def score_design(model: Model, design: Design) -> ScoredRows:
+def score_design(model: Model, design: Design) -> Scores:
     """Predict the rows of a design and compare with their targets."""
     Z = model.margins(design.rows)
-    return ScoredRows(model.predict(Z), model.losses(Z, design.targets))
+    return Scores(model.predict(Z), model.losses(Z, design.targets))
 
 
 def _loss_name(asked: LossName, kind: Literal["number", "class"]) -> str:

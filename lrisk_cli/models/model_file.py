@@ -272,11 +272,6 @@ def read_file(path: str | Path) -> bytes:
     return text
 
 
-def model_kind(path: str | Path) -> str:
-    """What a model file says it holds, "linear" or "clusters"; ModelError where it is none."""
-    return _header(read_file(path), str(path)).kind
-
-
 def decode_file(data: bytes, label: str) -> ModelFile | ClustersFile:
     """The file that was encoded; `label` names it in messages.
 

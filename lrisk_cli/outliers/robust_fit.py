@@ -10,6 +10,7 @@ from lrisk_cli.models.fitting import FitOptions, Fitted, fit_design, judge_rows,
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.robust.scale_mixture import Threshold, find_border
+from lrisk_cli.types import Array
 
 # Labels are seldom wrong in more than this share of the rows.
 MOST_SWAPPED = 0.2
@@ -17,9 +18,13 @@ MOST_SWAPPED = 0.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobustFit:
-    """A model with the majority that it is of, and where that ends; what to make of it."""
+    """A model of the majority, the losses of all rows under it, and where the majority ends.
+
+    losses: (n,), in the order of the design.
+    """
 
     fitted: Fitted
+    losses: Array
     border: Threshold
     notes: tuple[str, ...] = ()
 
@@ -46,7 +51,7 @@ def fit_robust(
             border = find_border(losses, model.loss, odd, n_classes)
         border = replace(border, fraction=share)
     notes = _doubts(share) if contamination is None and model.target.classes else ()
-    return RobustFit(fitted, border, notes)
+    return RobustFit(fitted, losses, border, notes)
 
 
 def _doubts(share: float) -> tuple[str, ...]:

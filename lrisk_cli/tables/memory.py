@@ -38,6 +38,20 @@ class Allowance:
             f"{opt('max_categories')}, or read fewer rows"
         )
 
+    def check_scoring(self, label: str, n_rows: int, n_columns: int, n_kept: int) -> None:
+        """DataError if a batch of rows as numbers, and what is kept of other rows, are too much.
+
+        n_kept: bytes kept of the rows scored so far.
+        """
+        needed = n_rows * n_columns * NUMBER_BYTES + n_kept
+        if needed <= self.n_bytes:
+            return
+        kept = f", beside {spell_size(n_kept)} kept of the rows before it," if n_kept else ""
+        raise DataError(
+            f"{label}: to score a batch of {n_rows} rows x {n_columns} columns{kept} takes at "
+            f"least {spell_size(needed)}, more than {self}; allow more, or score fewer rows"
+        )
+
     def check_batch(self, label: str, n_bytes: int) -> None:
         """DataError if a batch of a file, which can only be read as a whole, is too much."""
         if n_bytes > self.n_bytes:

@@ -97,21 +97,32 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> 
         _replace(target, lambda temporary: _write_pieces(temporary, _text_of(table, delimiter)))
 
 
-def write_parts(path: str | os.PathLike[str], parts: Iterable[Mapping[str, Column]]) -> None:
-    """The same of consecutive rows, part after part; one is held at a time."""
+def write_parts(
+    path: str | os.PathLike[str],
+    parts: Iterable[Mapping[str, Column]],
+    *,
+    group_rows: int = 0,
+    group_cells: int = 0,
+) -> None:
+    """The same of consecutive rows, part after part; one is held at a time.
+
+    A part becomes a row group of a Parquet file, or is joined with others to one of group_rows, or
+    fewer where these would have more than group_cells together.
+    """
     target = Path(path)
     tables = map(_as_table, parts)
     delimiter = TABLE_DELIMITERS.get(target.suffix.lower())
     if delimiter is None:
-        _replace(target, lambda temporary: _write_row_groups(temporary, tables))
+        groups = _regrouped(tables, group_rows, group_cells) if group_rows else tables
+        _replace(target, lambda temporary: _write_row_groups(temporary, groups))
     else:
-        texts = (_text_of(table, delimiter, heads=k == 0) for k, table in enumerate(tables))
-        _replace(target, lambda temporary: _write_pieces(temporary, chain.from_iterable(texts)))
+        texts = _texts_of(tables, delimiter)
+        _replace(target, lambda temporary: _write_pieces(temporary, texts))
 
 
-def write_csv(stream: BinaryIO, columns: Mapping[str, Column]) -> None:
-    """A table as CSV into an open stream, as write_table spells it."""
-    stream.writelines(_text_of(_as_table(columns), ","))
+def write_csv_parts(stream: BinaryIO, parts: Iterable[Mapping[str, Column]]) -> None:
+    """Consecutive rows as CSV into an open stream, as write_parts spells them."""
+    stream.writelines(_texts_of(map(_as_table, parts), ","))
 
 
 def _replace(target: Path, write: Callable[[str], object]) -> None:
@@ -170,6 +181,29 @@ def _write_row_groups(path: str, tables: Iterator[pa.Table]) -> None:
     with pq.ParquetWriter(path, first.schema) as writer:
         for table in chain([first], tables):
             writer.write_table(table)
+
+
+def _regrouped(tables: Iterator[pa.Table], n_rows: int, n_cells: int) -> Iterator[pa.Table]:
+    """The same rows in tables of n_rows each but the last, or of n_cells if that is less."""
+    waiting: list[pa.Table] = []
+    n_waiting = 0
+    for table in tables:
+        size = max(1, min(n_rows, n_cells // table.num_columns))
+        waiting.append(table)
+        n_waiting += len(table)
+        while n_waiting >= size:
+            joined = pa.concat_tables(waiting).combine_chunks()
+            yield joined.slice(0, size)
+            waiting = [joined.slice(size)]
+            n_waiting -= size
+    if n_waiting:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
+def _texts_of(tables: Iterator[pa.Table], delimiter: str) -> Iterator[bytes]:
+    """Tables of consecutive rows as delimited text under one header."""
+    for k, table in enumerate(tables):
+        yield from _text_of(table, delimiter, heads=k == 0)
 
 
 def _as_table(columns: Mapping[str, Column]) -> pa.Table:

@@ -19,7 +19,6 @@ from lrisk_cli.tables.outputs import (
     check_apart,
     check_output,
     write_bytes,
-    write_csv,
     write_parts,
     write_table,
 )
@@ -29,7 +28,7 @@ from lrisk_cli.tables.sources import find_sources
 
 __all__ = [
     "BATCH_ROWS", "Batch", "Column", "InvalidCell", "Table", "Texts",
-    "check_apart", "check_output", "join_arrays", "open_table", "write_bytes", "write_csv",
+    "check_apart", "check_output", "join_arrays", "open_table", "write_bytes",
     "write_parts", "write_table",
 ]  # fmt: skip
 
@@ -89,6 +88,18 @@ class Table:
         if name in self.types:
             return Column(name, self.types[name])
         raise _no_such_column(self.label, name, [column.name for column in self.columns])
+
+    def arrow_type(self, name: str) -> pa.DataType:
+        """The type of a column as it is stored; text where the files differ."""
+        self.column(name)
+        types = set()
+        for file in self.files:
+            if file.schema.types is None or name in file.source.partitions:
+                types.add(pa.string())
+                continue
+            stored = file.schema.types.field(name).type
+            types.add(stored.value_type if pa.types.is_dictionary(stored) else stored)
+        return types.pop() if len(types) == 1 else pa.string()
 
     @property
     def paths(self) -> tuple[str, ...]:

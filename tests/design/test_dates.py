@@ -20,7 +20,7 @@ from lrisk_cli.design.dates import MONTHS, PARTS, WEEKDAYS, Calendar, spell_date
 from lrisk_cli.design.design import Design, DesignOptions, build_design
 from lrisk_cli.design.planning import plan_design
 from lrisk_cli.models import model_text as modeltext
-from lrisk_cli.models.model import load_model
+from lrisk_cli.models.loading import load_model
 from lrisk_cli.names import Dates, Missing, Task
 from lrisk_cli.tables import csv_files
 from lrisk_cli.tables.table import open_table

@@ -17,7 +17,8 @@ from lrisk_cli.design.number_text import percent, spell, spell_cell
 from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.models.cluster_model import make_model
 from lrisk_cli.models.fitting import FitOptions, fit_design
-from lrisk_cli.models.model import Model, load_model
+from lrisk_cli.models.loading import load_model
+from lrisk_cli.models.model import Model
 from lrisk_cli.names import KernelName, Missing, Standardize, Unseen
 from lrisk_cli.outliers.reasons import (
     MOST_NAMED,

@@ -89,7 +89,7 @@ def test_a_danger_is_noticed(source):
     [
         "re.compile(x)", "evaluate(x)", "from . import code", "'pickle'", "json.load(x)",
         "import_module(f'lrisk_cli.commands.{word}')",
-        "from lrisk_cli.models.model import load_model",
+        "from lrisk_cli.models.loading import load_model",
     ],
 )  # fmt: skip
 def test_what_only_sounds_like_a_danger_is_none(source):

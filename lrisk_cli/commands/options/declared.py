@@ -12,7 +12,7 @@ from lrisk_cli.options import OPTION, Option
 
 Command = Callable[..., Any]
 # Options that everybody writes with one letter.
-_KNOWN_BY_LETTER = {"clusters": "-k"}
+_KNOWN_BY_LETTER = {"clusters": "-k", "output": "-o"}
 # Characters that a shell would not pass on as they are.
 _NEEDS_QUOTES = frozenset("*?#~&;|<>$")
 

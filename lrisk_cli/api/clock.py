@@ -1,4 +1,4 @@
-"""Seconds of the stages of a command."""
+"""Seconds that the stages of a call take."""
 
 from dataclasses import dataclass, field
 from time import perf_counter

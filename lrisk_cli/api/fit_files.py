@@ -4,13 +4,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import UsageError, opt
 
 RISK = "{risk}"
 # For each option, and how the file of a risk ends in a folder that it names.
-_ENDS = {"-o": ".json", "--losses": "-losses.csv", "--trace": "-trace.csv", "--html": ".html"}
+_ENDS = {"output": ".json", "losses": "-losses.csv", "trace": "-trace.csv", "html": ".html"}
 # Those that hold a table.
-_TABLES = {"--losses", "--trace"}
+_TABLES = {"losses", "trace"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,11 @@ def _place(option: str, path: str, risk: str, *, apart: bool) -> str:
     if apart and is_folder and RISK not in path:
         return os.path.join(path, name + _ENDS[option])
     if is_folder:
-        raise UsageError(f"{option} {path}: is a folder; name a file in it")
+        raise UsageError(f"{opt(option)} {path}: is a folder; name a file in it")
     if apart and RISK not in path:
         stem, end = os.path.splitext(path)
         raise UsageError(
-            f"{option} {path}: each risk writes a file of its own; name a folder ({stem}{os.sep}) "
-            f"or put {RISK} into the name, such as {stem}-{RISK}{end or '.json'}"
+            f"{opt(option)} {path}: each risk writes a file of its own; name a folder "
+            f"({stem}{os.sep}) or put {RISK} into the name, such as {stem}-{RISK}{end or '.json'}"
         )
     return path.replace(RISK, name)
