@@ -50,7 +50,11 @@ def test_contents_decide_before_the_name(tmp_path, suffix):
     assert table.n_rows in (None, 3)
 
 
-@pytest.mark.parametrize("reader", [each for each in READERS if each.signatures], ids=str)
+@pytest.mark.parametrize(
+    "reader",
+    [each for each in READERS if each.signatures],
+    ids=lambda reader: type(reader).__name__,
+)
 def test_typed_files_are_refused_inside_a_compressed_one(tmp_path, reader):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(reader.signatures[0] + b"\0" * 100))
