@@ -14,21 +14,23 @@ from typer.core import TyperGroup
 
 from lrisk_cli import __version__
 from lrisk_cli.commands.configuring import command_function, configured
+from lrisk_cli.commands.options.declared import spell_flag
+from lrisk_cli.commands.options.panels import PanelCommand
 from lrisk_cli.commands.streams import secure_streams
-from lrisk_cli.errors import ExitCode, LriskError
+from lrisk_cli.errors import ExitCode, LriskError, options_spelled
 
 # First lines of the commands' help, here so that `lrisk --help` need not load the commands.
 COMMANDS = {
     "fit": "Learn a model from a table and prove how good it is.",
-    "cluster": "Group the rows of a table, whatever its outliers.",
+    "cluster": "Outlier-robust k-means clustering.",
     "detect-outliers": "Rank rows by how little they fit the others, and say why.",
     "evaluate": "Judge a model on a table: risks, errors, gates.",
     "compare": "Compare risks and rivals on rows they have not seen.",
     "quantile-report": "Compare loss quantiles: what the tail gains, what it costs.",
     "predict": "Score the rows of a table; no target needed.",
-    "show": "Print a model for people.",
+    "show": "Print a readable summary of a model.",
     "schema": "Print the JSON Schema of model files.",
-    "config": "Print the options that hold, and where they come from.",
+    "config": "Print the effective options and their source.",
 }
 # Names of columns and paths may be of any length.
 LONGEST_SENTENCE = 2000
@@ -55,7 +57,7 @@ class CommandLoader(TyperGroup):
             return None
         function = configured(cmd_name, command_function(cmd_name), COMMANDS)
         single = typer.Typer(**_TYPER)  # type: ignore[arg-type]
-        single.command(cmd_name, context_settings=_CONTEXT)(function)
+        single.command(cmd_name, cls=PanelCommand, context_settings=_CONTEXT)(function)
         return typer.main.get_command(single)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -102,6 +104,11 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; every way it can end becomes an exit code."""
+    with options_spelled(spell_flag):
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
     code: int | None = None
     try:
         signal.signal(signal.SIGTERM, _terminate)

@@ -1,5 +1,8 @@
 """The errors a user can cause, each carrying the exit code that the contract gives it."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import IntEnum
 
 # Of a cell in a sentence.
@@ -32,6 +35,18 @@ class UsageError(LriskError):
     exit_code = ExitCode.USAGE
 
 
+class InvalidOption(UsageError):  # noqa: N818  (what is raised, not how bad it is)
+    """An option cannot be meant. option: its name in Python, which each interface spells.
+
+    value: part of the sentence's subject, where it names the option together with its value.
+    """
+
+    def __init__(self, option: str, sentence: str, value: object = None) -> None:
+        space = "" if sentence.startswith(":") else " "
+        super().__init__(f"{opt(option, value)}{space}{sentence}")
+        self.option = option
+
+
 class DataError(LriskError):
     """A table cannot be read, or does not hold what the command needs."""
 
@@ -48,6 +63,33 @@ class NotConvergedError(LriskError):
     """The requested gap was not proved and the caller insisted on it."""
 
     exit_code = ExitCode.NOT_CONVERGED
+
+
+def _as_keyword(option: str, value: object) -> str:
+    """max_passes, max_passes=60, missing='drop': as Python writes it."""
+    if value is None:
+        return option
+    return f"{option}={value}" if isinstance(value, int | float) else f"{option}={str(value)!r}"
+
+
+_spell_option: ContextVar[Callable[[str, object], str]] = ContextVar(
+    "spell_option", default=_as_keyword
+)
+
+
+def opt(option: str, value: object = None) -> str:
+    """An option, with a value or without, as the user of this interface writes it."""
+    return _spell_option.get()(option, value)
+
+
+@contextmanager
+def options_spelled(spell: Callable[[str, object], str]) -> Iterator[None]:
+    """Sentences made in this context spell options so. spell: of a name in Python and a value."""
+    token = _spell_option.set(spell)
+    try:
+        yield
+    finally:
+        _spell_option.reset(token)
 
 
 def quote(text: str) -> str:

@@ -24,10 +24,9 @@ with atheris.instrument_imports(include=["lrisk_cli", "tomllib", "json"]):
     from lrisk_cli.design.design import DesignOptions, build_design
     from lrisk_cli.errors import LriskError
     from lrisk_cli.evaluation.gates import parse_gate, parse_share, read_stored
-    from lrisk_cli.models.cluster_model import load_clusters
-    from lrisk_cli.models.model import load_model
+    from lrisk_cli.models.loading import load_model
     from lrisk_cli.names import Missing
-    from lrisk_cli.tables import csv_files as csvfiles
+    from lrisk_cli.tables import csv_files
     from lrisk_cli.tables.table import open_table
 
 KNOWN = known_settings(COMMANDS)
@@ -47,10 +46,9 @@ SEEDS = [
 
 
 def read_model(path: Path) -> None:
-    """As a model that predicts, and as clusters."""
-    for load in (load_model, load_clusters):
-        with suppress(LriskError):
-            load(path)
+    """As a model of any kind."""
+    with suppress(LriskError):
+        load_model(path)
 
 
 def read_settings(path: Path) -> None:
@@ -72,7 +70,7 @@ def read_rows(path: Path) -> None:
     """As a fit does, at once and in blocks that end anywhere."""
     outcomes = []
     for size in (1 << 20, 23):
-        csvfiles.BLOCK_BYTES = size
+        csv_files.BLOCK_BYTES = size
         try:
             table = open_table([str(path)])
             options = DesignOptions(table.columns[0].name, missing=Missing.IMPUTE)
@@ -80,7 +78,7 @@ def read_rows(path: Path) -> None:
             outcomes.append((design.fingerprint, matrix(design).tobytes(), design.counts))
         except LriskError as error:
             outcomes.append(type(error))
-    csvfiles.BLOCK_BYTES = 1 << 20
+    csv_files.BLOCK_BYTES = 1 << 20
     assert outcomes[0] == outcomes[1], "the blocks matter"
 
 

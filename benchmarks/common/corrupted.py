@@ -41,7 +41,7 @@ def open_set(name: str) -> tuple[Table, DesignOptions]:
 
 def target_deviation(raw: RawDesign) -> float:
     """What errors are divided by."""
-    return float(np.std(np.asarray(raw.gathered.rows.target)))
+    return float(np.std(np.asarray(raw.usable.rows.target)))
 
 
 def contest(
@@ -65,7 +65,7 @@ def contest(
         0.0 if planted is None else planted.fraction,
         seeds[0],
     )
-    n_rows = len(raw.gathered.rows.rows)
+    n_rows = len(raw.usable.rows.rows)
     splits = [hold_out(n_rows, TEST_SHARE, seed) for seed in seeds]
     scale = 1.0 if name in CLASSES else target_deviation(raw)
     return compare(raw, options, field, splits, "held out"), scale

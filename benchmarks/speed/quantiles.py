@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 from benchmarks.common.record import make_parser, start
 from benchmarks.common.tables import GROUP_ROWS, fit_models, write_grouped
 from benchmarks.common.timing import LRISK, compare, run_process
-from lrisk_cli.commands.comparing import columns_read, compare_models, load_models
-from lrisk_cli.commands.scoring import RowTally, score_together
+from lrisk_cli.evaluation.loss_comparison import columns_read, compare_models, load_models
 from lrisk_cli.evaluation.quantiles import CURVE
+from lrisk_cli.models.scoring import RowTally, score_together
 from lrisk_cli.progress import silent
 from lrisk_cli.tables.table import open_table
 

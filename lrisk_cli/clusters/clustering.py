@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lrisk_cli.clusters.lloyd import Descent, Lloyd
 from lrisk_cli.clusters.minibatch import Minibatches
 from lrisk_cli.clusters.seeds import draw_seeds
-from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.errors import DataError, InvalidOption, opt
 from lrisk_cli.names import ClusterSolver
 from lrisk_cli.native.kernels import core
 from lrisk_cli.progress import Progress, Report, silent
@@ -96,12 +96,14 @@ def check_options(options: ClusterOptions) -> None:
     """Answer impossible options with a sentence before any work starts."""
     risk = options.risk
     if risk.rising and not risk.flat:
-        raise UsageError(
-            f"--risk {risk} rises with the loss, and clusters are found by risks that fall; choose "
-            "subquantile:P, lower-extremile:R or mean (k-means)"
+        raise InvalidOption(
+            "risk",
+            "rises with the loss, and clusters are found by risks that fall; choose subquantile:P, "
+            "lower-extremile:R or mean (k-means)",
+            risk,
         )
     if not 0.0 < options.step < float("inf"):
-        raise UsageError(f"--step must be greater than 0; got {options.step:g}")
+        raise InvalidOption("step", f"must be greater than 0; got {options.step:g}")
 
 
 def as_matrix(rows: Rows) -> Array:
@@ -117,11 +119,13 @@ def check_rows(label: str, X: Array, k: int) -> None:
         raise DataError(f"{label}: all {len(X)} rows are equal; there is nothing to cluster")
     if n_distinct < k:
         raise DataError(
-            f"{label}: {n_distinct} distinct rows, fewer than {k} clusters; pass a smaller -k"
+            f"{label}: {n_distinct} distinct rows, fewer than {k} clusters; pass a smaller "
+            f"{opt('clusters')}"
         )
     if max(float(X.max()), -float(X.min())) > LARGEST_NUMBER:
         raise DataError(
-            f"{label}: numbers too large to square; pass --standardize features or rescale them"
+            f"{label}: numbers too large to square; pass {opt('standardize', 'features')} or "
+            "rescale them"
         )
 
 

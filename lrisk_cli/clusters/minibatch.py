@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.clusters.lloyd import Descent
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption
 from lrisk_cli.native.kernels import core
 from lrisk_cli.risk.row_weights import RowWeighter
 from lrisk_cli.types import Array
@@ -53,5 +53,5 @@ class Minibatches:
         """The risk of all rows."""
         core.nearest_centres(self._X, centres, self._assignment, self._losses)
         if not np.isfinite(self._losses).all():
-            raise UsageError("--step: the centres ran away; pass a smaller one")
+            raise InvalidOption("step", ": the centres diverged; pass a smaller one")
         return self._weigher.weigh(self._losses).value

@@ -1,276 +1,91 @@
-"""`lrisk cluster`: find groups of rows, whatever a few outliers do."""
+"""`lrisk cluster`: outlier-robust k-means clustering."""
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
-from lrisk_cli.commands import cluster_options, fit_options, options
-from lrisk_cli.commands.clock import Clock
-from lrisk_cli.commands.cluster_pages import (
-    PageOptions,
-    RowViews,
-    check_shape,
-    parse_page,
-    write_cluster_page,
-)
-from lrisk_cli.errors import DataError, ExitCode
-from lrisk_cli.names import (
-    DEFAULT_CLUSTER_RISK,
-    ClusterSolver,
-    Dates,
-    Missing,
-    Standardize,
-    Unseen,
-)
-from lrisk_cli.tables.inputs import Inputs, make_inputs
+from lrisk_cli.clusters.options import ClusterOutput, Clusters, ClusterSearch, parse_clusters
+from lrisk_cli.commands.cluster_pages import parse_page
+from lrisk_cli.commands.options import command_line
+from lrisk_cli.commands.options.declared import vary, without
+from lrisk_cli.design.options import Columns
+from lrisk_cli.errors import ExitCode
+from lrisk_cli.evaluation.options import Labels
+from lrisk_cli.names import Standardize
+from lrisk_cli.options import Seed
+from lrisk_cli.reports.options import ClusterPage, Document, Messages
+from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
-    from lrisk_cli.clusters.clustering import ClusterOptions, Placement
-    from lrisk_cli.design.design import Design, DesignOptions, RawDesign
-    from lrisk_cli.evaluation.agreement import Agreement
-    from lrisk_cli.models.cluster_model import ClusterModel
-    from lrisk_cli.reports.cluster_plots import SeenRows
-    from lrisk_cli.reports.clusters import Judged
-    from lrisk_cli.tables.table import Table
+    from lrisk_cli.api.cluster import Clustered, Job
 
 
 def cluster(
-    data: options.DataPaths,
-    clusters: cluster_options.Clusters,
-    features: fit_options.Features = None,
-    exclude: fit_options.Exclude = None,
-    id_column: options.IdColumn = None,
-    dtype: fit_options.Dtypes = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = ".",
-    na_values: options.NaValues = None,
-    memory_limit: options.MemoryLimit = None,
-    missing: fit_options.MissingPolicy = Missing.ERROR,
-    unseen: fit_options.UnseenPolicy = Unseen.ERROR,
-    max_categories: fit_options.MaxCategories = 100,
-    dates: fit_options.DatesChoice = Dates.NUMBER,
-    risk: cluster_options.Risk = DEFAULT_CLUSTER_RISK,
-    standardize: cluster_options.StandardizeChoice = Standardize.FEATURES,
-    solver: cluster_options.Solver = ClusterSolver.LLOYD,
-    starts: cluster_options.Starts = 10,
-    tol: cluster_options.Tol = None,
-    max_iterations: cluster_options.MaxIterations = None,
-    batch_size: cluster_options.BatchSize = None,
-    step: cluster_options.Step = None,
-    epochs: cluster_options.Epochs = None,
-    seed: fit_options.Seed = 0,
-    label: cluster_options.Label = None,
-    inlier_labels: cluster_options.InlierLabels = None,
-    output: cluster_options.Output = None,
-    assignments: cluster_options.AssignmentsFile = None,
-    html: options.HtmlFile = None,
-    image_shape: cluster_options.ImageShape = None,
-    json: options.Json = False,
-    force: options.Force = False,
-    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
-    no_progress: options.NoProgress = False,
+    data: Data,
+    clusters: Clusters,
+    columns: Annotated[
+        Columns,
+        without("target", "exposure", "task", "scaling", "intercept"),
+        vary(
+            "standardize",
+            default=Standardize.FEATURES,
+            help="Centre and scale the features, or none (both: features).",
+        ),
+    ],
+    labels: Labels,
+    output: ClusterOutput,
+    page: ClusterPage,
+    document: Document,
+    files: Files,
+    messages: Messages,
+    seed: Seed,
+    search: ClusterSearch,
 ) -> int:
-    """Group the rows of a table, whatever its outliers.
+    """Outlier-robust k-means clustering.
 
     Minimises a falling spectral risk of the squared distances to the nearest of K centres: rows
     far from every centre get little or no weight. With --risk mean this is k-means.
-    """
-    from lrisk_cli.design.design import DesignOptions
 
-    job = _Job(
-        data=make_inputs(data, delimiter, decimal, na_values, memory_limit),
-        dtypes=fit_options.parse_dtypes(dtype or ()),
-        ks=cluster_options.parse_clusters(clusters),
-        columns=DesignOptions(
-            target=None,
-            features=fit_options.parse_names(features),
-            exclude=fit_options.parse_names(exclude),
-            id_column=id_column,
-            missing=missing,
-            unseen=unseen,
-            max_categories=max_categories,
-            dates=dates,
-            standardize=standardize,
+    Examples:
+        lrisk cluster sample_data/clouds.csv -k 3 --features x,y -o clusters.json
+        lrisk cluster sample_data/clouds.csv -k 2..5 --id id --label cloud
+    """
+    from lrisk_cli.api.cluster import Job, run
+    from lrisk_cli.reports.clusters import cluster_document, print_clusters
+    from lrisk_cli.reports.documents import print_document
+    from lrisk_cli.reports.progress import ProgressDisplay
+
+    label = labels.label
+    job = Job(
+        data=data.parse(),
+        dtypes=columns.dtypes,
+        ks=parse_clusters(clusters.clusters),
+        columns=replace(
+            columns.parse(),
             intercept=False,
-            aside=None if label is None else ("--label", label),
+            aside=None if label is None else ("label", label),
         ),
-        clustering=cluster_options.solver_options(
-            risk,
-            solver,
-            starts,
-            seed,
-            {"tol": tol, "max_iterations": max_iterations},
-            {"batch_size": batch_size, "step": step, "epochs": epochs},
-        ),
+        clustering=search.parse(clusters.risk, seed.seed),
         label=label,
-        inliers=cluster_options.parse_inliers(inlier_labels, label),
-        output=output,
-        assignments=assignments,
-        page=parse_page(html, image_shape),
+        inliers=labels.inliers,
+        output=output.output,
+        assignments=output.assignments,
+        page=parse_page(page.html, page.image_shape),
     )
-    done = _run(job, force=force, quiet=quiet, bar=not no_progress)
-    _show(job, done, as_json=json)
+    with ProgressDisplay("cluster", quiet=messages.quiet, bar=messages.progress) as report:
+        found = run(job, report, force=files.force)
+        _write_page(job, found)
+    if document.json:
+        print_document(cluster_document(job.output, found))
+    else:
+        print_clusters(job.output, found)
     return ExitCode.DONE
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """What was asked for."""
+def _write_page(job: "Job", found: "Clustered") -> None:
+    """The page, where one was asked for."""
+    if job.page is not None and found.seen is not None:
+        from lrisk_cli.reports.cluster_page import cluster_page
+        from lrisk_cli.reports.html import write_page
 
-    data: Inputs
-    dtypes: dict[str, str]
-    ks: tuple[int, ...]
-    columns: "DesignOptions"
-    clustering: "ClusterOptions"
-    label: str | None
-    inliers: tuple[str, ...]
-    output: str | None
-    assignments: str | None
-    page: PageOptions | None
-
-    @property
-    def outputs(self) -> tuple[str | None, ...]:
-        """Clusters, assignments, page; None for those not asked for."""
-        return self.output, self.assignments, self.page.path if self.page else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """What came of it."""
-
-    model: "ClusterModel"
-    judged: "Judged"
-    notes: tuple[str, ...]
-    timings: dict[str, float]
-
-
-def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
-    """Read, design, cluster, judge, write."""
-    from lrisk_cli.clusters.clustering import as_matrix, check_rows, find_clusters, pick
-    from lrisk_cli.design.design import encode_design, read_design
-    from lrisk_cli.models.cluster_model import make_model, save_clusters
-    from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables.table import check_apart, check_output, open_table, write_table
-
-    clock = Clock()
-    for path in job.outputs:
-        if path is not None:
-            check_output(path, force=force, table=path == job.assignments)
-    with ProgressDisplay("cluster", quiet=quiet, bar=bar) as report:
-        table = open_table(job.data, dtypes=job.dtypes)
-        check_apart(job.outputs, table.paths)
-        raw = read_design(table, job.columns, report)
-        require_numbers(raw)
-        clock.lap("read_s")
-        design, _ = encode_design(raw, job.columns)
-        del raw
-        check_shape(job.page, table.label, design.encoding)
-        X = as_matrix(design.rows)
-        check_rows(table.label, X, job.ks[-1])
-        clock.lap("design_s")
-        found = find_clusters(X, job.ks, job.clustering, report)
-        best = pick(found)
-        clock.lap("solve_s")
-        model, placed = make_model(design, best, found, job.clustering)
-        seen = None if job.page is None else _look(design, placed)
-        # The largest array of all: from here on only distances are needed.
-        design = replace(design, rows=design.rows.take(slice(0)))
-        del X
-        judged = _judge(job, table, design, model, placed)
-        clock.lap("judge_s")
-        if job.assignments is not None:
-            write_table(job.assignments, _assignment_columns(job, design, placed))
-        if job.output is not None:
-            save_clusters(job.output, model)
-        notes = (*design.notes, *_remarks(best.reseeded))
-        if job.page is not None and seen is not None:
-            write_cluster_page(job.page, model, judged, seen, notes)
-        clock.lap("write_s")
-    return _Done(model, judged, notes, clock.timings())
-
-
-def require_numbers(raw: "RawDesign") -> None:
-    """DataError where there is nothing that distances could be measured by."""
-    if not any(column.numeric for column in raw.features):
-        raise DataError(
-            f"{raw.label}: no feature holds numbers, and distances need one at least; pass "
-            "--dtype COLUMN=number, or choose other --features"
-        )
-
-
-def _look(design: "Design", placed: "Placement") -> "SeenRows":
-    """What the page shows of the rows, taken a few at a time."""
-    from lrisk_cli.clusters.clustering import CHUNK
-
-    (n_rows, n_columns), outliers = design.rows.shape, placed.outliers
-    views = RowViews(n_columns)
-    for start in range(0, n_rows, CHUNK):
-        at = slice(start, start + CHUNK)
-        views.add(
-            design.row_numbers[at], design.rows.dense_rows(at),
-            placed.clusters[at], placed.losses[at], outliers[at],
-        )  # fmt: skip
-    return views.seen(placed.losses)
-
-
-def _judge(
-    job: _Job, table: "Table", design: "Design", model: "ClusterModel", placed: "Placement"
-) -> "Judged":
-    """The figures of the clusters on their own rows."""
-    from lrisk_cli.commands.cluster_scoring import judge_rows
-
-    agreement = (
-        None if job.label is None else _compare(job, table, design, len(model.centres), placed)
-    )
-    counts = replace(design.counts, used=len(design.row_numbers))
-    return judge_rows(model, counts, placed.clusters, placed.losses, agreement)
-
-
-def _compare(
-    job: _Job, table: "Table", design: "Design", n_clusters: int, placed: "Placement"
-) -> "Agreement":
-    """Read the labels, one more pass over the table, and compare the clusters with them."""
-    import numpy as np
-
-    from lrisk_cli.evaluation.agreement import LabelTally
-
-    name = str(job.label)
-    tally = LabelTally(f"{table.label}, column '{name}'", n_clusters, job.inliers)
-    for batch in table.batches([name], strays_are_missing=True):
-        ends = (batch.first_row, batch.first_row + batch.n_rows)
-        used = slice(*np.searchsorted(design.row_numbers, ends))
-        cells: Any = batch.columns[name]
-        tally.add(cells[design.row_numbers[used] - batch.first_row], placed.clusters[used])
-    return tally.agreement(placed.losses)
-
-
-def _assignment_columns(job: _Job, design: "Design", placed: "Placement") -> dict[str, Any]:
-    from lrisk_cli.commands.cluster_scoring import assignment_columns
-
-    named: dict[str, Any] = {"row": design.row_numbers}
-    if design.ids is not None:
-        named["id"] = design.ids
-    return assignment_columns(
-        named, placed.clusters, placed.losses, placed.outliers, job.clustering.risk
-    )
-
-
-def _remarks(reseeded: int) -> tuple[str, ...]:
-    """What a user should know about the course of the search."""
-    if not reseeded:
-        return ()
-    what = "1 cluster was" if reseeded == 1 else f"{reseeded} clusters were"
-    return (f"{what} left without weight on the way and started again from another row",)
-
-
-def _show(job: _Job, done: _Done, *, as_json: bool) -> None:
-    from lrisk_cli.reports.clusters import cluster_document, print_clusters
-    from lrisk_cli.reports.documents import print_document
-
-    if as_json:
-        print_document(
-            cluster_document(job.output, done.model, done.judged, done.timings, done.notes)
-        )
-    else:
-        print_clusters(done.model, done.judged, job.output, done.notes)
+        made = cluster_page(found, found.seen, job.page.shape, command_line())
+        write_page(job.page.path, made)

@@ -1,12 +1,13 @@
-"""`lrisk config`: which options hold, and where they come from."""
+"""`lrisk config`: effective options and their source."""
 
 import os
 from typing import Annotated
 
 import typer
 
-from lrisk_cli.commands import options
 from lrisk_cli.commands.configuring import check_command, config_of, known_settings
+from lrisk_cli.commands.options.declared import only
+from lrisk_cli.reports.options import Document, Messages
 
 CommandName = Annotated[
     str | None,
@@ -20,13 +21,17 @@ CommandName = Annotated[
 
 def config(
     context: typer.Context,
+    document: Document,
+    messages: Annotated[Messages, only("verbose")],  # noqa: ARG001  (read by main)
     command: CommandName = None,
-    json: options.Json = False,
-    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
 ) -> int:
-    """Print the options that hold, and where they come from.
+    """Print the effective options and their source.
 
     Flags win over LRISK_* variables, these over the file that --config names or ./lrisk.toml.
+
+    Examples:
+        lrisk config
+        lrisk config fit --json
     """
     from lrisk_cli.commands.held_options import held_document, print_held
     from lrisk_cli.commands.settings import Held, defaults_of, hold
@@ -45,7 +50,7 @@ def config(
         elif command is None and found:
             held[name] = found
     path = None if file is None else file.path
-    if json:
+    if document.json:
         print_document(held_document(path, held))
     else:
         print_held(path, held)

@@ -1,14 +1,15 @@
 """Give every command --config, and its options the values that a file or the environment sets."""
 
-import inspect
 import os
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Iterable
 from importlib import import_module
-from typing import Annotated, Any
+from inspect import Parameter
+from typing import Annotated
 
 import typer
 
+from lrisk_cli.commands.options.declared import Command
+from lrisk_cli.commands.options.flattened import flattened
 from lrisk_cli.commands.settings import (
     ConfigFile,
     Setting,
@@ -24,15 +25,18 @@ from lrisk_cli.errors import UsageError
 META = "lrisk.config"
 
 
-def command_function(name: str) -> Callable[..., Any]:
+def command_function(name: str) -> Command:
     """The function of a command, of its name in its module; dashes become underscores."""
     word = name.replace("-", "_")
-    function: Callable[..., Any] = getattr(import_module(f"lrisk_cli.commands.{word}"), word)
+    function: Command = getattr(import_module(f"lrisk_cli.commands.{word}"), word)
     return function
 
 
-def configured(name: str, function: Callable[..., Any], others: Iterable[str]) -> Any:
-    """The function with --config, which is read before its other options. others: all commands."""
+def configured(name: str, function: Command, others: Iterable[str]) -> Command:
+    """The function of a command with a parameter for each of its options, and with --config.
+
+    --config is read before the other options. others: all commands.
+    """
 
     def fill_in(context: typer.Context, value: str | None) -> str | None:
         if not context.resilient_parsing:
@@ -47,23 +51,13 @@ def configured(name: str, function: Callable[..., Any], others: Iterable[str]) -
         help="Read options from this TOML file.",
         show_default="./lrisk.toml, if it exists",
     )
-
-    @wraps(function)
-    def run(*, config_file: str | None = None, **arguments: Any) -> Any:  # noqa: ARG001  (is read)
-        return function(**arguments)
-
-    signature = inspect.signature(function)
-    added = inspect.Parameter(
+    config = Parameter(
         "config_file",
-        inspect.Parameter.KEYWORD_ONLY,
+        Parameter.KEYWORD_ONLY,
         default=None,
         annotation=Annotated[str | None, option],
     )
-    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), added]
-    )
-    run.__annotations__ = {**function.__annotations__, "config_file": added.annotation}
-    return run
+    return flattened(function, config)
 
 
 def _fill_in(context: typer.Context, named: str | None, name: str, others: Iterable[str]) -> None:

@@ -1,167 +1,191 @@
 """`lrisk detect-outliers`: rank the rows of a table by how little they fit the others, and why."""
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
-from lrisk_cli.commands import (
-    cluster_options,
-    detect_options,
-    fit_options,
-    gate_options,
-    options,
-    quantile_options,
-)
-from lrisk_cli.losses.registry import AUTO, parse_loss
-from lrisk_cli.names import Dates, KernelName, Missing, Scaling, Standardize, Task, Unseen
-from lrisk_cli.progress import Report
-from lrisk_cli.tables.inputs import make_inputs
+from lrisk_cli.clusters.options import parse_clusters
+from lrisk_cli.commands.options import command_line
+from lrisk_cli.commands.options.declared import vary, without
+from lrisk_cli.commands.verdicts import conclude, only_file, unnamed
+from lrisk_cli.design.options import MAX_CATEGORIES, Columns
+from lrisk_cli.errors import InvalidOption, opt
+from lrisk_cli.evaluation.options import Gates
+from lrisk_cli.evaluation.registry import OF_CLUSTERS, list_metrics
+from lrisk_cli.features.options import KernelOptions
+from lrisk_cli.losses.registry import AUTO
+from lrisk_cli.models.options import Penalty, RowLoss, suit_columns
+from lrisk_cli.names import Dates, KernelName, Scaling, Standardize, Task
+from lrisk_cli.native.options import Threads
+from lrisk_cli.options import Seed
+from lrisk_cli.outliers.options import Detection, DetectionOutput
+from lrisk_cli.reports.options import Document, Messages, Page
+from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
-    from lrisk_cli.commands.detect_subjects import Subject
+    from lrisk_cli.models.fitting import FitOptions
+    from lrisk_cli.outliers.detection import Outliers
 
-MAX_CATEGORIES = 100
+TARGET = (
+    "Column to predict: rows are ranked by their loss under a robust fit. Without it, by their "
+    "distance to the nearest centre of a robust clustering."
+)
+FAIL_ON = (
+    "Exit with 1 if this holds, for example 'outlier_fraction>0.05'; repeatable. "
+    f"{list_metrics(OF_CLUSTERS)}, any risk of the losses."
+)
 
 
 def detect_outliers(
-    data: options.DataPaths,
-    target: detect_options.Target = None,
-    contamination: detect_options.Contamination = "auto",
-    model: detect_options.Model = None,
-    clusters: detect_options.Clusters = None,
-    features: fit_options.Features = None,
-    exclude: fit_options.Exclude = None,
-    id_column: options.IdColumn = None,
-    exposure: options.Exposure = None,
-    dtype: fit_options.Dtypes = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = ".",
-    na_values: options.NaValues = None,
-    memory_limit: options.MemoryLimit = None,
-    missing: quantile_options.MissingPolicy = None,
-    unseen: quantile_options.UnseenPolicy = None,
-    max_categories: fit_options.MaxCategories = MAX_CATEGORIES,
-    dates: fit_options.DatesChoice = Dates.NUMBER,
-    task: fit_options.TaskChoice = Task.AUTO,
-    loss: fit_options.Loss = AUTO,
-    l2: fit_options.L2 = None,
-    no_intercept: fit_options.NoIntercept = False,
-    standardize: fit_options.StandardizeChoice = Standardize.BOTH,
-    kernel: fit_options.KernelChoice = KernelName.LINEAR,
-    gamma: fit_options.Gamma = None,
-    degree: fit_options.Degree = None,
-    coef0: fit_options.Coef0 = None,
-    rank: fit_options.Rank = None,
-    feature_map: fit_options.FeatureMapChoice = None,
-    seed: fit_options.Seed = 0,
-    threads: options.Threads = 1,  # noqa: ARG001  (by its callback)
-    top: detect_options.Top = 10,
-    fail_on: detect_options.Gates = None,
-    warn_on: gate_options.WarnOn = None,
-    baseline_metrics: gate_options.StoredMetrics = None,
-    max_worsening: gate_options.MaxWorsening = None,
-    output: detect_options.Output = None,
-    save_model: detect_options.SaveModel = None,
-    html: options.HtmlFile = None,
-    junit: gate_options.Junit = None,
-    github: gate_options.Github = False,
-    json: options.Json = False,
-    force: options.Force = False,
-    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
-    no_progress: options.NoProgress = False,
+    data: Data,
+    columns: Annotated[
+        Columns,
+        without("scaling"),
+        vary("target", help=TARGET),
+        vary("missing", shown="as in the fit, or error"),
+        vary("unseen", shown="as in the fit, or error"),
+    ],
+    detection: Detection,
+    loss: RowLoss,
+    penalty: Penalty,
+    kernel: KernelOptions,
+    gates: Annotated[Gates, vary("fail_on", help=FAIL_ON)],
+    output: DetectionOutput,
+    page: Page,
+    document: Document,
+    files: Files,
+    messages: Messages,
+    seed: Seed,
+    threads: Threads,  # noqa: ARG001  (holds while the command runs)
 ) -> int:
     """Rank rows by how little they fit the others, and say why.
 
     Fits a model that a minority of wrong rows cannot bend, and ranks all rows by their loss under
     it; the reason names the columns that the loss comes from, in their units.
+
+    Examples:
+        lrisk detect-outliers sample_data/contaminated.csv --target heating_kwh_day \\
+            --id id --exclude planted -o outliers.csv
+        lrisk detect-outliers sample_data/clouds.csv --features x,y --top 5
     """
-    from lrisk_cli.commands.detect_run import Job, run
-    from lrisk_cli.commands.detect_subjects import Input, cluster_rows, fit_rows, stream_rows
-    from lrisk_cli.commands.worst_rows import outlier_sentences
-    from lrisk_cli.design.design import DesignOptions
-    from lrisk_cli.models.fitting import FitOptions, check_fit
+    from lrisk_cli.api.detect_outliers import Job, run
+    from lrisk_cli.evaluation.checks import make_checks
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.github import Shown
-    from lrisk_cli.reports.outliers import describe_border, outliers_document, print_outliers
-    from lrisk_cli.risk.spectrum import Spectrum
-    from lrisk_cli.solvers.select import SolverOptions
-
-    of_targets = {
-        "--task": task is not Task.AUTO,
-        "--loss": loss != AUTO,
-        "--exposure": exposure is not None,
-        "--l2": l2 is not None,
-        "--no-intercept": no_intercept,
-        "--kernel": kernel is not KernelName.LINEAR,
-        "--gamma": gamma is not None,
-        "--degree": degree is not None,
-        "--coef0": coef0 is not None,
-        "--rank": rank is not None,
-        "--feature-map": feature_map is not None,
-    }
-    of_fits = {
-        "--features": features is not None,
-        "--exclude": exclude is not None,
-        "--dtype": bool(dtype),
-        "--max-categories": max_categories != MAX_CATEGORIES,
-        "--dates": dates is not Dates.NUMBER,
-        "--standardize": standardize is not Standardize.BOTH,
-        "--seed": seed != 0,
-        "--save-model": save_model is not None,
-        "--clusters": clusters is not None,
-    }
-    detect_options.refuse_idle(model, target, of_fits, of_targets)
-    asked_loss = parse_loss(loss)
-    task, scale_target = fit_options.apply_loss(asked_loss, task, exposure)
-    fit = FitOptions(
-        Spectrum("mean"),
-        asked_loss,
-        l2=l2,
-        solver=SolverOptions(seed=seed),
-        features=fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map),
+    from lrisk_cli.reports.outliers import (
+        describe_border,
+        outlier_sentences,
+        outliers_document,
+        print_outliers,
     )
-    check_fit(fit)
-    inputs = make_inputs(data, delimiter, decimal, na_values, memory_limit)
-    dtypes = fit_options.parse_dtypes(dtype or ())
-    columns = DesignOptions(
-        target=target,
-        features=fit_options.parse_names(features),
-        exclude=fit_options.parse_names(exclude),
-        id_column=id_column,
-        task=task,
-        missing=missing or Missing.ERROR,
-        unseen=unseen or Unseen.ERROR,
-        max_categories=max_categories,
-        dates=dates,
-        standardize=standardize,
-        intercept=target is not None and not no_intercept,
-        scaling=Scaling.MAD if standardize is not Standardize.NONE else Scaling.DEVIATION,
-        exposure=exposure,
-        scale_target=scale_target,
+    from lrisk_cli.reports.progress import ProgressDisplay
+
+    _refuse_idle(columns, detection, loss, penalty, kernel, output, seed.seed)
+    fit = _make_fit(loss, penalty, kernel, seed.seed)
+    target = columns.target
+    how = replace(
+        suit_columns(columns.parse(), fit.loss),
+        intercept=target is not None and columns.intercept,
+        scaling=(Scaling.DEVIATION if columns.standardize is Standardize.NONE else Scaling.MAD),
     )
-    ks = () if clusters is None else cluster_options.parse_clusters(clusters)
-    checks = gate_options.GateFlags(
-        fail_on or (), warn_on or (), baseline_metrics, max_worsening, junit, github
-    ).parse("detect-outliers", _spell)
-    fraction = detect_options.parse_contamination(contamination)
-    job = Job(fraction, top, checks, output, save_model, html, model)
-    source = Input(inputs, job.outputs, checks.inputs, fraction, id_column)
-
-    def make(report: Report) -> "Subject":
-        if model is not None:
-            return stream_rows(source, model, target, missing, unseen, report)
-        if target is None:
-            return cluster_rows(source, dtypes, columns, ks, seed, report)
-        return fit_rows(source, dtypes, columns, fit, report)
-
-    found = run(job, make, force=force, quiet=quiet, bar=not no_progress)
-    if json:
+    checks = make_checks(gates, "detect-outliers", _spell)
+    job = Job(
+        data=data.parse(),
+        dtypes=columns.dtypes,
+        columns=how,
+        fit=fit,
+        ks=() if detection.clusters is None else parse_clusters(detection.clusters),
+        contamination=detection.fraction,
+        model=detection.model,
+        missing=columns.missing,
+        unseen=columns.unseen,
+        top=output.top,
+        checks=checks,
+        output=output.output,
+        save_model=output.save_model,
+        html=page.html,
+    )
+    with ProgressDisplay("detect-outliers", quiet=messages.quiet, bar=messages.progress) as report:
+        found = run(job, report, force=files.force)
+        _write_page(page.html, found)
+    if document.json:
         print_document(outliers_document(found))
     else:
         print_outliers(found)
-    rows = outlier_sentences(found)
-    shown = Shown("detect-outliers", gate_options.only_file(data), rows, describe_border(found))
-    return checks.conclude([(None, verdict) for verdict in found.verdicts], found.figures, shown)
+    rows, count = outlier_sentences(found), describe_border(found)
+    shown = Shown("detect-outliers", only_file(data.data), rows, count)
+    skipped = checks.not_compared(found.figures)
+    return conclude(checks, unnamed(found.verdicts), skipped, shown)
+
+
+def _write_page(path: str | None, found: "Outliers") -> None:
+    """The page, where one was asked for."""
+    if path is not None:
+        from lrisk_cli.reports.html import write_page
+        from lrisk_cli.reports.outlier_page import outlier_page
+
+        write_page(path, outlier_page(found, command_line()))
+
+
+def _make_fit(loss: RowLoss, penalty: Penalty, kernel: KernelOptions, seed: int) -> "FitOptions":
+    """The fit of a target; wrong options are refused."""
+    from lrisk_cli.losses.registry import parse_loss
+    from lrisk_cli.models.fitting import FitOptions, check_fit
+    from lrisk_cli.risk.spectrum import Spectrum
+    from lrisk_cli.solvers.select import SolverOptions
+
+    solver = SolverOptions(seed=seed)
+    fit = FitOptions(
+        Spectrum("mean"), parse_loss(loss.loss), penalty.l2, solver=solver, features=kernel.parse()
+    )
+    check_fit(fit)
+    return fit
+
+
+def _refuse_idle(
+    columns: Columns,
+    detection: Detection,
+    loss: RowLoss,
+    penalty: Penalty,
+    kernel: KernelOptions,
+    output: DetectionOutput,
+    seed: int,
+) -> None:
+    """UsageError that names the first option given that would not be used."""
+    of_targets = {
+        "task": columns.task not in (None, Task.AUTO),
+        "loss": loss.loss != AUTO,
+        "exposure": columns.exposure is not None,
+        "l2": penalty.l2 is not None,
+        "no_intercept": not columns.intercept,
+        "kernel": kernel.kernel is not KernelName.LINEAR,
+        "gamma": kernel.gamma is not None,
+        "degree": kernel.degree is not None,
+        "coef0": kernel.coef0 is not None,
+        "rank": kernel.rank is not None,
+        "feature_map": kernel.feature_map is not None,
+    }
+    of_fits = {
+        "features": columns.features is not None,
+        "exclude": columns.exclude is not None,
+        "dtype": bool(columns.dtype),
+        "max_categories": columns.max_categories != MAX_CATEGORIES,
+        "dates": columns.dates not in (None, Dates.NUMBER),
+        "standardize": columns.standardize is not Standardize.BOTH,
+        "seed": seed != 0,
+        "save_model": output.save_model is not None,
+        "clusters": detection.clusters is not None,
+    }
+    if detection.model is not None:
+        idle = {**of_fits, **of_targets}
+        why = f"is for a fit, and {opt('model')} names one that is done"
+    elif columns.target is None:
+        idle, why = of_targets, f"is for a fit of a {opt('target')}, and none is named"
+    else:
+        idle = {"clusters": of_fits["clusters"]}
+        why = f"is for tables without a {opt('target')}"
+    for option, is_given in idle.items():
+        if is_given:
+            raise InvalidOption(option, f"{why}; leave it out")
 
 
 def _spell(metric: str) -> str:

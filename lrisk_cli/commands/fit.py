@@ -3,181 +3,118 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from lrisk_cli.commands import fit_options, options, solver_options
+from lrisk_cli.commands.options import command_line
+from lrisk_cli.commands.options.declared import vary
+from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
-from lrisk_cli.losses.registry import AUTO, parse_loss
-from lrisk_cli.names import (
-    Dates,
-    KernelName,
-    Missing,
-    SmoothingName,
-    SolverName,
-    Standardize,
-    Task,
-    Unseen,
-)
-from lrisk_cli.tables.inputs import make_inputs
+from lrisk_cli.evaluation.options import Validation
+from lrisk_cli.features.options import KernelOptions
+from lrisk_cli.models.options import FitOutput, ModelOptions, choose_scaling, suit_columns
+from lrisk_cli.names import Task
+from lrisk_cli.native.options import Threads
+from lrisk_cli.options import Seed
+from lrisk_cli.reports.options import Document, Messages, Page
+from lrisk_cli.solvers.options import Solver, Stopping
+from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
-    from lrisk_cli.commands.fit_run import Done, Job, Result
+    from lrisk_cli.api.fit import FitResult, Fits, Job
     from lrisk_cli.evaluation.selection import Scheme
+    from lrisk_cli.features.features import FeatureOptions
     from lrisk_cli.models.fitting import FitOptions
+    from lrisk_cli.solvers.select import SolverOptions
+    from lrisk_cli.solvers.solution import Limits
 
 
 def fit(
-    data: options.DataPaths,
-    target: fit_options.Target,
-    features: fit_options.Features = None,
-    exclude: fit_options.Exclude = None,
-    id_column: options.IdColumn = None,
-    exposure: options.Exposure = None,
-    dtype: fit_options.Dtypes = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = ".",
-    na_values: options.NaValues = None,
-    memory_limit: options.MemoryLimit = None,
-    missing: fit_options.MissingPolicy = Missing.ERROR,
-    unseen: fit_options.UnseenPolicy = Unseen.ERROR,
-    max_categories: fit_options.MaxCategories = 100,
-    dates: fit_options.DatesChoice = Dates.NUMBER,
-    task: fit_options.TaskChoice = Task.AUTO,
-    risk: fit_options.Risks = None,
-    loss: fit_options.Loss = AUTO,
-    l2: fit_options.Penalties = None,
-    no_intercept: fit_options.NoIntercept = False,
-    standardize: fit_options.StandardizeChoice = Standardize.BOTH,
-    scaling: fit_options.ScalingChoice = None,
-    kernel: fit_options.KernelChoice = KernelName.LINEAR,
-    gamma: fit_options.Gamma = None,
-    degree: fit_options.Degree = None,
-    coef0: fit_options.Coef0 = None,
-    rank: fit_options.Rank = None,
-    feature_map: fit_options.FeatureMapChoice = None,
-    solver: solver_options.Solver = SolverName.AUTO,
-    smoothing: solver_options.SmoothingChoice = SmoothingName.NONE,
-    nu: solver_options.Nu = None,
-    step: solver_options.Step = None,
-    batch_size: solver_options.BatchSize = None,
-    epoch_length: solver_options.EpochLength = None,
-    checkpoint_probability: solver_options.CheckpointProbability = None,
-    sampling: solver_options.SamplingChoice = None,
-    norm_bound: solver_options.NormBound = None,
-    momentum: solver_options.Momentum = None,
-    nesterov: solver_options.Nesterov = False,
-    start: solver_options.StartChoice = None,
-    no_reweight: solver_options.NoReweight = False,
-    tol: fit_options.Tol = 1e-6,
-    max_passes: fit_options.MaxPasses = 1000.0,
-    time_limit: fit_options.TimeLimit = None,
-    require_convergence: fit_options.RequireConvergence = False,
-    seed: fit_options.Seed = 0,
-    threads: options.Threads = 1,  # noqa: ARG001  (by its callback)
-    cv: fit_options.Folds = None,
-    select_by: fit_options.SelectBy = None,
-    holdout: fit_options.Holdout = None,
-    test: fit_options.TestFile = None,
-    output: fit_options.Output = None,
-    losses: fit_options.LossesFile = None,
-    trace: fit_options.TraceFile = None,
-    html: options.HtmlFile = None,
-    dry_run: fit_options.DryRun = False,
-    json: options.Json = False,
-    force: options.Force = False,
-    spreadsheet_safe: options.SpreadsheetSafe = False,  # noqa: ARG001  (by its callback)
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,  # noqa: ARG001  (read by main)
-    no_progress: options.NoProgress = False,
+    data: Data,
+    columns: Annotated[Columns, vary("target", required=True)],
+    model: ModelOptions,
+    kernel: KernelOptions,
+    validation: Validation,
+    output: FitOutput,
+    page: Page,
+    document: Document,
+    files: Files,
+    messages: Messages,
+    stopping: Stopping,
+    seed: Seed,
+    threads: Threads,  # noqa: ARG001  (holds while the command runs)
+    solver: Solver,
 ) -> int:
     """Learn a model from a table and prove how good it is.
 
     Minimises a spectral risk of the losses plus an l2 penalty, and proves how far the result can
     be from the optimum; of a risk that falls with the loss it keeps the best of several searches.
     A target with classes makes it logistic regression.
-    """
-    from lrisk_cli.commands.fit_files import FitFiles, name_files
-    from lrisk_cli.commands.fit_run import Job, run
-    from lrisk_cli.design.design import DesignOptions
-    from lrisk_cli.models.fitting import FitOptions, check_fit
-    from lrisk_cli.solvers.select import SolverOptions
-    from lrisk_cli.solvers.solution import Limits
 
-    step_size, decay = solver_options.parse_step(step)
-    how = SolverOptions(
-        solver,
-        step_size,
-        decay,
-        batch_size,
-        epoch_length,
-        checkpoint_probability,
-        sampling,
-        seed,
-        track_ranks=trace is not None or html is not None,
-        norm_bound=norm_bound,
-        momentum=momentum,
-        nesterov=nesterov,
-        start=start,
-    )
-    limits = Limits(tol, max_passes, time_limit)
-    risks, penalties = fit_options.parse_risks(risk or ()), fit_options.parse_penalties(l2 or ())
-    by, notes = fit_options.choose_scaling(scaling, standardize, risks)
-    mapped = fit_options.parse_features(kernel, gamma, degree, coef0, rank, feature_map)
-    asked_loss = parse_loss(loss)
-    task, scale_target = fit_options.apply_loss(asked_loss, task, exposure)
-    fits = tuple(
-        FitOptions(each, asked_loss, mu, smoothing, nu, how, limits, mapped, not no_reweight)
-        for each, mu in product(risks, penalties)
-    )
-    for options_of_fit in fits:
-        check_fit(options_of_fit)
-    asked = FitFiles(output, losses, trace, html)
+    Examples:
+        lrisk fit sample_data/wine_quality_red.csv --target quality -o model.json
+        lrisk fit sample_data/breast_cancer.csv --target diagnosis --holdout 0.2
+        lrisk fit sample_data/simulated.csv --target y --l2 0.001,0.1 --cv 3
+    """
+    from lrisk_cli.api.fit import Job, run
+    from lrisk_cli.api.fit_files import FitFiles, name_files
+    from lrisk_cli.reports.progress import ProgressDisplay
+
+    asked = FitFiles(output.output, output.losses, output.trace, page.html)
+    how = solver.parse(seed.seed, track_ranks=bool(asked.trace or asked.html))
+    fits = _fits(model, how, stopping.parse(), kernel.parse())
+    by, notes = choose_scaling(columns.scaling, columns.standardize, model.risks)
+    design = suit_columns(replace(columns.parse(), scaling=by), fits[0].loss)
     job = Job(
-        data=make_inputs(data, delimiter, decimal, na_values, memory_limit),
-        dtypes=fit_options.parse_dtypes(dtype or ()),
-        columns=DesignOptions(
-            target=target,
-            features=fit_options.parse_names(features),
-            exclude=fit_options.parse_names(exclude),
-            id_column=id_column,
-            task=task,
-            missing=missing,
-            unseen=unseen,
-            max_categories=max_categories,
-            dates=dates,
-            standardize=standardize,
-            scaling=by,
-            intercept=not no_intercept,
-            exposure=exposure,
-            scale_target=scale_target,
-        ),
+        data=data.parse(),
+        dtypes=columns.dtypes,
+        columns=design,
         fits=fits,
-        scheme=_scheme(cv, select_by, seed, fits, task),
-        seed=seed,
-        holdout=holdout,
-        test=test,
+        scheme=_scheme(validation, seed.seed, fits, design.task),
+        seed=seed.seed,
+        holdout=validation.holdout,
+        test=validation.test,
         asked=asked,
         notes=notes,
         files=name_files(
-            asked, [str(each.risk) for each in fits], apart=cv is None and len(fits) > 1
+            asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1
         ),
     )
-    if dry_run:
-        _show_plan(job, as_json=json, quiet=quiet, bar=not no_progress)
+    if output.dry_run:
+        _show_plan(job, as_json=document.json, quiet=messages.quiet, bar=messages.progress)
         return ExitCode.DONE
-    done = run(job, force=force, quiet=quiet, bar=not no_progress)
-    _show(done, as_json=json)
-    if require_convergence:
+    with ProgressDisplay("fit", quiet=messages.quiet, bar=messages.progress) as report:
+        done = run(job, report, force=files.force)
+        _write_pages(done)
+    _show(done, as_json=document.json)
+    if stopping.require_convergence:
         _insist(done.results)
     return ExitCode.DONE
 
 
+def _fits(
+    model: ModelOptions, how: "SolverOptions", limits: "Limits", features: "FeatureOptions"
+) -> "tuple[FitOptions, ...]":
+    """A fit for each risk and penalty; wrong options are refused."""
+    from lrisk_cli.losses.registry import parse_loss
+    from lrisk_cli.models.fitting import FitOptions, check_fit
+
+    loss = parse_loss(model.loss)
+    fits = tuple(
+        FitOptions(risk, loss, mu, model.smoothing, model.nu, how, limits, features, model.reweight)
+        for risk, mu in product(model.risks, model.penalties)
+    )
+    for each in fits:
+        check_fit(each)
+    return fits
+
+
 def _scheme(
-    n_folds: int | None, metric: str | None, seed: int, fits: "Sequence[FitOptions]", task: Task
+    validation: Validation, seed: int, fits: "Sequence[FitOptions]", task: Task
 ) -> "Scheme | None":
     """How to choose among the fits, if that is asked for."""
     from lrisk_cli.evaluation.selection import Scheme, check_metric, default_metric
 
+    n_folds, metric = validation.cv, validation.select_by
     if n_folds is not None:
         return Scheme(n_folds, seed, check_metric(metric or default_metric(fits), task))
     if metric is not None:
@@ -189,77 +126,53 @@ def _scheme(
 
 def _show_plan(job: "Job", *, as_json: bool, quiet: bool, bar: bool) -> None:
     """What the job would read, and the memory that it would take."""
-    from lrisk_cli.design.planning import plan_design
-    from lrisk_cli.features.features import count_values
+    from lrisk_cli.api.fit_plan import plan
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.plans import plan_document, print_plan
     from lrisk_cli.reports.progress import ProgressDisplay
-    from lrisk_cli.tables.table import open_table
 
-    kernel = job.fits[0].features
-
-    def values(n_rows: int) -> int:
-        found = count_values(kernel, n_rows)
-        if found is None:
-            raise UsageError(
-                "--dry-run cannot foresee how many landmarks --rank auto takes; pass --rank N"
-            )
-        return found
-
-    linear = kernel.kernel is KernelName.LINEAR
-    flat = all(fit.risk.flat for fit in job.fits)
     with ProgressDisplay("fit", quiet=quiet, bar=bar) as report:
-        table = open_table(job.data, dtypes=job.dtypes)
-        plan = plan_design(
-            table, job.columns, flat=flat, values=None if linear else values, report=report
-        )
+        planned = plan(job, report)
     if as_json:
-        print_document(plan_document(plan))
+        print_document(plan_document(planned))
     else:
-        print_plan(plan)
+        print_plan(planned)
 
 
-def _insist(results: "Sequence[Result]") -> None:
+def _insist(results: "Sequence[FitResult]") -> None:
     """Refuse to call it done when a gap was not proved."""
-    missed = [result for result in results if not result.fitted.solution.converged]
+    missed = [result for result in results if not result.converged]
     if not missed:
         return
-    status = missed[0].fitted.solution.status
+    status = missed[0].model.fit.status
     if len(results) > 1:
         others = f" ({len(missed)} of {len(results)} risks)" if len(missed) > 1 else ""
-        status = f"{missed[0].fitted.model.risk}: {status}{others}"
+        status = f"{missed[0].model.risk}: {status}{others}"
     raise NotConvergedError(
         f"{status}; allow more passes or a larger --tol (--require-convergence)"
     )
 
 
-def _show(done: "Done", *, as_json: bool) -> None:
-    from lrisk_cli.reports.documents import fit_document, path_document, print_document
+def _write_pages(fits: "Fits") -> None:
+    """The page of each fit, where one was asked for."""
+    for result in fits.results:
+        if result.files.html is not None:
+            from lrisk_cli.reports.html import write_page
+            from lrisk_cli.reports.model_pages import fit_page
+
+            write_page(result.files.html, fit_page(fits, result, command_line()))
+
+
+def _show(fits: "Fits", *, as_json: bool) -> None:
+    from lrisk_cli.reports.documents import fits_document, print_document
     from lrisk_cli.reports.paths import print_choice, print_path
     from lrisk_cli.reports.terminal import print_fit
 
-    counts = replace(done.design.counts, used=len(done.design.row_numbers))
-    several = len(done.results) > 1
     if as_json:
-        documents = [
-            fit_document(
-                result.files.model,
-                result.fitted.model,
-                counts,
-                result.figures["training"],
-                result.tested,
-                {"solve_s": result.seconds} if several else done.timings,
-                (*done.notes, *result.notes),
-                done.choice,
-            )
-            for result in done.results
-        ]
-        print_document(path_document(documents, done.timings) if several else documents[0])
-    elif several:
-        print_path([result.entry for result in done.results], counts, done.notes)
+        print_document(fits_document(fits))
+    elif len(fits.results) > 1:
+        print_path(fits)
     else:
-        if done.choice is not None:
-            print_choice(done.choice)
-        (only,) = done.results
-        notes = (*done.notes, *only.notes)
-        print_fit(only.fitted.model, counts, only.figures, only.files.model, notes)
+        if fits.choice is not None:
+            print_choice(fits.choice)
+        print_fit(fits)

@@ -1,10 +1,11 @@
-"""The options that hold and where they come from, for people and for programs."""
+"""Effective options and their source, as text and as JSON."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from lrisk_cli.commands.settings import Held
-from lrisk_cli.reports.terminal import plain, print_rows
+from lrisk_cli.reports.facts import plain
+from lrisk_cli.reports.terminal import print_rows
 
 Options = Mapping[str, Mapping[str, Held]]
 

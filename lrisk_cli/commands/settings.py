@@ -13,12 +13,9 @@ from datetime import date, time
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import partial
-from inspect import Parameter, signature
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any
 
-from typer.models import OptionInfo
-
+from lrisk_cli.commands.options.declared import Command, Declared, declared_options
 from lrisk_cli.errors import UsageError
 from lrisk_cli.tables.small_files import read_small
 
@@ -82,26 +79,28 @@ def is_anything_set() -> bool:
     return os.path.lexists(FILE) or any(map(is_ours, os.environ))
 
 
-def settings_of(function: Callable[..., Any]) -> dict[str, Setting]:
-    """The options of a command by their keys, from its signature."""
-    parameters = signature(function).parameters
-    found = {}
-    for parameter, hint in get_type_hints(function, include_extras=True).items():
-        if get_origin(hint) is not Annotated:
-            continue
-        type_, *notes = get_args(hint)
-        info = next((note for note in notes if isinstance(note, OptionInfo)), None)
-        if info is None:
-            continue
-        key = _key_of(info, parameter)
-        if key in ONLY_FLAGS:
-            continue
-        kind, many = _kind_of(type_)
-        shown = info.show_default if isinstance(info.show_default, str) else None
-        listed = kind is str and not many and "," in (info.metavar or "")
-        default = _default_of(parameters[parameter])
-        found[key] = Setting(key, parameter, kind, many, listed, default, shown)
-    return found
+def settings_of(command: Command) -> dict[str, Setting]:
+    """The options of a command by their keys."""
+    return {
+        each.key: Setting(
+            each.key,
+            each.word,
+            each.kind,
+            each.many,
+            each.option.listed,
+            _default_of(each),
+            each.option.shown,
+        )
+        for each in declared_options(command)
+        if not each.option.positional and each.key not in ONLY_FLAGS
+    }
+
+
+def _default_of(declared: Declared) -> Any:
+    """What the flag stands at; None for nothing."""
+    if declared.many or declared.option.required:
+        return None
+    return False if declared.negated else declared.default
 
 
 def defaults_of(settings: Settings) -> dict[str, Held]:
@@ -110,27 +109,6 @@ def defaults_of(settings: Settings) -> dict[str, Held]:
         key: Held(each.shown if each.default is None else each.default, "default")
         for key, each in settings.items()
     }
-
-
-def _default_of(parameter: Parameter) -> Any:
-    return None if parameter.default is Parameter.empty else parameter.default
-
-
-def _key_of(info: OptionInfo, parameter: str) -> str:
-    """The long flag without its dashes."""
-    # In an annotation the first flag stands where the default would.
-    flags = [info.default, *(info.param_decls or ())]
-    long = [flag for flag in flags if isinstance(flag, str) and flag.startswith("--")]
-    return long[0].removeprefix("--") if long else parameter.replace("_", "-")
-
-
-def _kind_of(type_: Any) -> tuple[type, bool]:
-    """The type of one value, and whether there may be several."""
-    if get_origin(type_) in (Union, UnionType):
-        (type_,) = (part for part in get_args(type_) if part is not type(None))
-    if get_origin(type_) is list:
-        return get_args(type_)[0], True
-    return type_, False
 
 
 def read_config(named: str | None) -> ConfigFile | None:
@@ -271,21 +249,18 @@ def _read_text(setting: Setting, text: str, refuse: Callable[[Any], UsageError])
 
 def _convert(setting: Setting, value: Any, refuse: Callable[[Any], UsageError]) -> Any:
     """The value itself where its type fits; numbers may stand for text that holds numbers."""
-    kind = setting.kind
+    import msgspec  # only where something is set
+
+    finite = Annotated[float, msgspec.Meta(ge=-_LARGEST, le=_LARGEST)]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and not abs(value) <= _LARGEST:
-        raise refuse(value)
-    if kind is bool and isinstance(value, bool):
-        return value
-    if kind is int and is_number and isinstance(value, int):
-        return value
-    if kind is float and is_number:
-        return float(value)
-    if kind is str and (is_number or isinstance(value, str)):
-        return value if isinstance(value, str) else repr(value)
-    if issubclass(kind, StrEnum) and isinstance(value, str) and value in list(kind):
-        return value
-    raise refuse(value)
+    try:
+        if is_number:
+            msgspec.convert(value, finite)
+        if is_number and setting.kind is str:
+            return repr(value)
+        return msgspec.convert(value, setting.kind)
+    except msgspec.ValidationError:
+        raise refuse(value) from None
 
 
 def _refuse_value(place: str, setting: Setting, value: Any) -> UsageError:

@@ -7,26 +7,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lrisk_cli.design.duplicate_rows import note_copies
-from lrisk_cli.design.encoding import EncodedBatch, Encoding, Feature, Filler, Target, unseen_cell
+from lrisk_cli.design.columns.base import Feature
+from lrisk_cli.design.duplicate_rows import note_duplicates
+from lrisk_cli.design.encoding import EncodedBatch, Encoding, Filler, Target, unseen_cell
 from lrisk_cli.design.hints import find_hints
 from lrisk_cli.design.learning import decide_task, find_classes, learn_features, learn_target
 from lrisk_cli.design.raw_rows import (
-    Gathered,
     RawRows,
     RowCounts,
     RowNumbers,
+    UsableRows,
     block_rows,
     copy_rows,
-    gather,
+    read_usable_rows,
     split_rows,
 )
-from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
 from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
-from lrisk_cli.tables.cells import Cells, Texts
+from lrisk_cli.tables.cells import Texts
+from lrisk_cli.tables.column_types.number import NUMBER
 from lrisk_cli.tables.memory import Allowance
 from lrisk_cli.tables.table import Column, Table
 from lrisk_cli.types import Array, Codes, Flags, Targets
@@ -92,7 +94,7 @@ class RawDesign:
     label: str
     features: tuple[Column, ...]
     target: Column | None
-    gathered: Gathered
+    usable: UsableRows
     allowance: Allowance
 
 
@@ -116,26 +118,26 @@ def read_design(
     split: some rows will be held out, so those that repeat others are worth a note.
     """
     features, target = choose_columns(table, options)
-    gathered = gather(
+    usable = read_usable_rows(
         table, features, target, options.id_column, options.missing, report,
         exposure=options.exposure,
     )  # fmt: skip
-    _check_enough(table.label, gathered.counts)
+    _check_enough(table.label, usable.counts)
     classes = options.task is Task.CLASSIFICATION
-    notes = find_hints(features, target, gathered.rows, classes=classes)
-    copies = note_copies(gathered.rows) if split else ()
-    gathered = replace(gathered, notes=(*gathered.notes, *notes, *copies))
-    return RawDesign(table.label, features, target, gathered, table.allowance)
+    notes = find_hints(features, target, usable.rows, classes=classes)
+    repeated = note_duplicates(usable.rows) if split else ()
+    usable = replace(usable, notes=(*usable.notes, *notes, *repeated))
+    return RawDesign(table.label, features, target, usable, table.allowance)
 
 
 def copy_part(raw: RawDesign, rows: npt.NDArray[np.intp]) -> RawDesign:
     """Some of the usable rows in memory of their own, so that `raw` can be used again."""
-    return replace(raw, gathered=replace(raw.gathered, rows=copy_rows(raw.gathered.rows, rows)))
+    return replace(raw, usable=replace(raw.usable, rows=copy_rows(raw.usable.rows, rows)))
 
 
 def find_task(raw: RawDesign, asked: Task) -> tuple[Task, tuple[str, ...]]:
     """The task that the usable rows call for, and why when it was left to us."""
-    target, cells = raw.target, raw.gathered.rows.target
+    target, cells = raw.target, raw.usable.rows.target
     if target is None or cells is None:
         raise TypeError("a design of features only has no task")
     return decide_task(f"{raw.label}, column '{target.name}'", target.name, cells, asked)
@@ -150,9 +152,9 @@ def encode_design(
     fills are learned from the other rows, the classes of the target from all of them. They are made
     in the memory that the table was read into, so `raw` can be used once.
     """
-    gathered = raw.gathered
+    usable = raw.usable
     classes, notes = _see_target(raw, options)
-    train, test = gathered.rows, None
+    train, test = usable.rows, None
     if hold_out is not None:
         train, test = split_rows(train, hold_out(len(train.rows)))
     learned, oddities = learn_features(
@@ -163,7 +165,7 @@ def encode_design(
         options.max_categories,
         options.standardize is not Standardize.NONE,
         options.scaling,
-        # A distance would count a hole as a move of its own.
+        # A distance would count a missing cell as a difference of its own.
         marked=options.target is not None,
     )
     goal = None
@@ -176,7 +178,7 @@ def encode_design(
     )
     n_rows = sum(len(part.rows) for part in (train, test) if part is not None)
     raw.allowance.check(raw.label, n_rows, encoding.n_columns)
-    shared = (gathered.counts, gathered.fingerprint, (*notes, *gathered.notes, *oddities))
+    shared = (usable.counts, usable.fingerprint, (*notes, *usable.notes, *oddities))
     return (
         _encode_rows(raw.label, train, encoding, shared),
         None if test is None else _encode_rows(raw.label, test, encoding, shared),
@@ -185,7 +187,7 @@ def encode_design(
 
 def _see_target(raw: RawDesign, options: DesignOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The classes of the target, if it has any, and why it was taken for what it is."""
-    cells = raw.gathered.rows.target
+    cells = raw.usable.rows.target
     if raw.target is None or cells is None:
         return (), ()
     task, notes = find_task(raw, options.task)
@@ -201,16 +203,18 @@ def choose_columns(
     """The feature columns, in the order asked for or that of the file, and the target."""
     target = None if options.target is None else table.column(options.target)
     taken = _taken_columns(table, options, target)
-    for option, names in (("--features", options.features), ("--exclude", options.exclude)):
+    for option, names in (("features", options.features), ("exclude", options.exclude)):
         for position, name in enumerate(names):
             # Only the target cannot be excluded: the others are no features anyway.
-            if name in taken and (option == "--features" or name == options.target):
-                raise UsageError(f"{option}: '{name}' is {taken[name]}; leave it out there")
+            if name in taken and (option == "features" or name == options.target):
+                raise InvalidOption(option, f": '{name}' is {taken[name]}; leave it out there")
             if name in names[:position]:
-                raise UsageError(f"{option}: '{name}' is named twice; name it once")
+                raise InvalidOption(option, f": '{name}' is named twice; name it once")
             table.column(name)
     if target is not None and options.id_column == options.target:
-        raise UsageError(f"--id: '{options.target}' is the target; choose another column")
+        raise InvalidOption(
+            "id_column", f": '{options.target}' is the target; choose another column"
+        )
     asked = options.features or [column.name for column in table.columns]
     left = [name for name in asked if name not in taken and name not in options.exclude]
     if not left and not options.exclude:
@@ -225,10 +229,10 @@ def _taken_columns(table: Table, options: DesignOptions, target: Column | None) 
     taken = {} if target is None else {target.name: "the target"}
     if options.id_column is not None:
         table.column(options.id_column)
-        taken.setdefault(options.id_column, "the --id column")
+        taken.setdefault(options.id_column, f"the {opt('id_column')} column")
     if options.aside is not None:
         option, name = options.aside
-        taken.setdefault(table.column(name).name, f"the {option} column")
+        taken.setdefault(table.column(name).name, f"the {opt(option)} column")
     if options.exposure is not None:
         _take_exposure(table, options.exposure, taken)
     return taken
@@ -237,17 +241,17 @@ def _taken_columns(table: Table, options: DesignOptions, target: Column | None) 
 def _take_exposure(table: Table, name: str, taken: dict[str, str]) -> None:
     """Set the column of exposures aside; one that holds no numbers, or has a task, is refused."""
     if name in taken:
-        raise UsageError(f"--exposure: '{name}' is {taken[name]}; choose another column")
+        raise InvalidOption("exposure", f": '{name}' is {taken[name]}; choose another column")
     if not table.column(name).numeric:
-        raise UsageError(f"--exposure: '{name}' holds no numbers; choose another column")
-    taken[name] = "the --exposure column"
+        raise InvalidOption("exposure", f": '{name}' holds no numbers; choose another column")
+    taken[name] = f"the {opt('exposure')} column"
 
 
 def _feature_column(table: Table, name: str, dates: Dates) -> Column:
-    """The column of that name; one of dates is of that kind where it is to be taken apart."""
+    """The column of that name; dates are plain numbers unless their parts are asked for."""
     column = table.column(name)
-    apart = dates is Dates.PARTS and table.cells[name] is Cells.DATE
-    return replace(column, kind="date") if apart else column
+    plain = column.kind == "date" and dates is not Dates.PARTS
+    return replace(column, type=NUMBER) if plain else column
 
 
 def _check_enough(label: str, counts: RowCounts) -> None:
@@ -255,7 +259,7 @@ def _check_enough(label: str, counts: RowCounts) -> None:
         worst = max(counts.dropped, key=lambda reason: counts.dropped[reason], default="")
         why = f", most of the others dropped for: {worst}" if worst else ""
         remedy = (
-            "pass --missing impute or --exclude a column that is often missing"
+            f"pass {opt('missing', 'impute')} or {opt('exclude')} a column that is often missing"
             if worst
             else "add rows to the table"
         )
@@ -277,9 +281,8 @@ def _encode_rows(
     label: str, raw: RawRows, encoding: Encoding, shared: tuple[RowCounts, str, tuple[str, ...]]
 ) -> Design:
     """Widen the raw numbers into X within their own memory."""
-    categories = [feature for feature in encoding.features if feature.kind == "category"]
     positions: list[Codes] = []
-    for feature, texts in zip(categories, raw.texts, strict=True):
+    for feature, texts in zip(encoding.categories, raw.texts, strict=True):
         found = feature.positions(texts.values)[texts.codes]
         strange = (found < 0) & (texts.codes >= 0)
         if encoding.unseen is Unseen.ERROR and strange.any():

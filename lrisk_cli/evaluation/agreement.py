@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.design.encoding import spell_numbers
-from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.errors import DataError, InvalidOption
 from lrisk_cli.evaluation.registry import Needs, figures_of
-from lrisk_cli.tables.cells import Texts
+from lrisk_cli.tables.cells import Texts, spell_numbers
 from lrisk_cli.types import Array, Flags
 
 Counts = NDArray[np.int64]
@@ -81,7 +80,9 @@ class LabelTally:
         inliers = np.array([self._counts_as(label) for label in labels])
         if not inliers.any():
             shown = ", ".join(labels[:12])
-            raise UsageError(f"--inlier-labels: no row has such a label; {self._place} has {shown}")
+            raise InvalidOption(
+                "inlier_labels", f": no row has such a label; {self._place} has {shown}"
+            )
         within = table[inliers]
         rows, columns = linear_sum_assignment(within, maximize=True)
         names = [label for label, is_inlier in zip(labels, inliers, strict=True) if is_inlier]

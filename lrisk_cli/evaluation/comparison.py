@@ -159,10 +159,10 @@ def compare(
         for name, method in methods.items()
         if trials[name]
     )
-    gathered = raw.gathered
+    usable = raw.usable
     failed = (f"{why} ({len(at)} of {len(splits)} splits)" for why, at in failures.items())
-    notes = (*notes, *gathered.notes, *failed)
-    return Comparison(task, gathered.counts, contest, standings, len(splits), judged_on, notes)
+    notes = (*notes, *usable.notes, *failed)
+    return Comparison(task, usable.counts, contest, standings, len(splits), judged_on, notes)
 
 
 def _methods(contest: Contest) -> dict[str, Method]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
 from lrisk_cli.evaluation.registry import Needs, larger_is_better, metrics_of
 from lrisk_cli.parameters import spell
 from lrisk_cli.tables.small_files import read_small
@@ -29,7 +29,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 }
 _GATE = re.compile(r"\s*([^<>=!\s]+)\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-FAIL_ON, WARN_ON = "--fail-on", "--warn-on"
+FAIL_ON, WARN_ON = "fail_on", "warn_on"
 _LARGEST = sys.float_info.max
 # Results that are longer than this are none of ours.
 _MOST_BYTES = 16_000_000
@@ -50,7 +50,7 @@ class Gate:
     def finding(self, value: float) -> str:
         """The sentence for a figure that meets the condition."""
         option = WARN_ON if self.warns else FAIL_ON
-        return f"{self.metric} is {value:.6g}, and {option} {self} holds"
+        return f"{self.metric} is {value:.6g}, and {opt(option)} {self} holds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +155,14 @@ def parse_gate(text: str, canonical: Callable[[str], str] = str, *, warns: bool 
     match = _GATE.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"{option} {text!r} is not a condition; write METRIC, one of > >= < <= == !=, "
+            f"{opt(option)} {text!r} is not a condition; write METRIC, one of > >= < <= == !=, "
             "and a number, for example 'superquantile:0.9>1.5'"
         )
     metric, comparison, number = match.groups()
     threshold = _read_number(number)
     if not isfinite(threshold):
         raise UsageError(
-            f"{option} {text!r}: {number!r} is not a number to compare with; write 0.1 or 1e-3"
+            f"{opt(option)} {text!r}: {number!r} is not a number to compare with; write 0.1 or 1e-3"
         )
     return Gate(canonical(metric), comparison, threshold, warns)
 
@@ -172,12 +172,14 @@ def parse_share(text: str) -> float:
     number, percent, rest = text.strip().partition("%")
     share = _read_number(number.strip()) / (100.0 if percent else 1.0)
     if rest or not (isfinite(share) and share >= 0.0):
-        raise UsageError(
-            f"--max-worsening takes a share that is not negative, as 10% or 0.1; got {text!r}"
+        raise InvalidOption(
+            "max_worsening", f"takes a share that is not negative, as 10% or 0.1; got {text!r}"
         )
     if share > 1.0 and not percent:
-        raise UsageError(
-            f"--max-worsening {text} would be {100.0 * share:g} %; write {text}% or a share, as 0.1"
+        raise InvalidOption(
+            "max_worsening",
+            f"would be {100.0 * share:g} %; write {text}% or a share, as 0.1",
+            text,
         )
     return share
 
@@ -198,8 +200,8 @@ def _judge_one(gate: Gate | Worsening, value: float | None) -> Verdict:
 
 
 def read_stored(path: str, command: str, share: float) -> StoredFigures:
-    """The figures in a file that `lrisk COMMAND --json` printed."""
-    remedy = f"store one with: lrisk {command} ... --json > {path}"
+    """The figures in a file that the command printed as JSON."""
+    remedy = f"store one with: lrisk {command} ... {opt('json')} > {path}"
     try:
         text = read_small(path, _MOST_BYTES)
         document = None if text is None else json.loads(text)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.design.raw_rows import Coded
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption
 from lrisk_cli.evaluation.quantiles import TAIL, Comparison, average, compare, places
 from lrisk_cli.tables.arrays import Buffer
 from lrisk_cli.tables.cells import Texts
@@ -59,9 +59,10 @@ class PairedLosses:
         if groups is not None:
             codes = self._groups.add(groups)
             if self._groups.n_values > MAX_GROUPS:
-                raise UsageError(
-                    f"--by {self._by}: more than {MAX_GROUPS} different values; choose a column "
-                    "with fewer"
+                raise InvalidOption(
+                    "by",
+                    f": more than {MAX_GROUPS} different values; choose a column with fewer",
+                    self._by,
                 )
         self._pairs.add(rows, *losses, codes)
 

@@ -12,7 +12,7 @@ from math import fsum, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption, UsageError, opt
 from lrisk_cli.evaluation.metrics import CONFIDENCE
 from lrisk_cli.native.kernels import core
 from lrisk_cli.risk.value import sort_losses
@@ -107,9 +107,10 @@ def _number_or_none(values: Array) -> float | None:
 
 def parse_levels(text: str) -> tuple[float, ...]:
     """Levels in (0, 1], separated by commas, in the order given."""
-    levels = tuple(parse_level(part, "--quantiles") for part in text.split(",") if part.strip())
+    place = opt("quantiles")
+    levels = tuple(parse_level(part, place) for part in text.split(",") if part.strip())
     if not levels:
-        raise UsageError("--quantiles takes levels such as 0.5,0.9,0.99; none was given")
+        raise InvalidOption("quantiles", "takes levels such as 0.5,0.9,0.99; none was given")
     return levels
 
 

@@ -42,8 +42,8 @@ _WHERE = {
     Needs.CELLS: "lrisk evaluate and detect-outliers",
     Needs.FIT: "regression and classification",
     Needs.FLAGS: "lrisk detect-outliers and clusters",
-    Needs.LABELS: "clusters with --label",
-    Needs.PLANTED: "clusters with --label",
+    Needs.LABELS: "clusters with labels",
+    Needs.PLANTED: "clusters with labels",
     Needs.PAIRS: "lrisk quantile-report",
 }
 TASK_NEEDS = {Task.REGRESSION: Needs.NUMBERS, Task.CLASSIFICATION: Needs.CLASSES}

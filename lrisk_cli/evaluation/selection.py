@@ -16,7 +16,7 @@ from lrisk_cli.design.design import (
     encode_design,
     find_task,
 )
-from lrisk_cli.errors import DataError, UsageError, quote
+from lrisk_cli.errors import DataError, InvalidOption, opt, quote
 from lrisk_cli.evaluation.metrics import Figures, judge_rows
 from lrisk_cli.evaluation.registry import (
     ERROR_NEEDS,
@@ -112,9 +112,10 @@ def check_metric(text: str, task: Task, errors: Sequence[str] = ()) -> str:
     name = metric_name(text, task, errors)
     if not judges_predictions(name):
         judging = list_metrics([*ERROR_NEEDS, Needs.LOSSES])
-        raise UsageError(
-            f"--select-by {name} does not judge predictions; choose a risk of the losses or one "
-            f"of {judging}"
+        raise InvalidOption(
+            "select_by",
+            f"does not judge predictions; choose a risk of the losses or one of {judging}",
+            name,
         )
     return name
 
@@ -192,7 +193,7 @@ def _split(
         train, test = encode_design(copy_part(raw, rows), columns, hold_out=lambda _: left_out)
     except DataError as error:
         raise DataError(
-            f"{error} (the rows that fold {fold} of --cv learns from; try fewer folds)"
+            f"{error} (the rows that fold {fold} of {opt('cv')} learns from; try fewer folds)"
         ) from None
     assert test is not None  # noqa: S101
     return train, test
@@ -220,8 +221,8 @@ def _figure(model: Model, test: Design, metric: str) -> float:
     value = figures[metric]
     if value is None:
         raise DataError(
-            f"--select-by {metric} is not defined on a fold whose targets are all equal; choose "
-            "another metric or fewer folds"
+            f"{opt('select_by', metric)} is not defined on a fold whose targets are all equal; "
+            "choose another metric or fewer folds"
         )
     return value
 
@@ -254,5 +255,5 @@ def _notes(judged: Sequence[_Fold]) -> tuple[str, ...]:
     ]
     n_unproved = sum(fold.proved.count(False) for fold in judged)
     if n_unproved:
-        notes.append(f"cross-validation: {n_unproved} fits did not reach --tol")
+        notes.append(f"cross-validation: {n_unproved} fits did not reach {opt('tol')}")
     return tuple(notes)

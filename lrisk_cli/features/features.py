@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
 from lrisk_cli.features.landmarks import (
     TILE_ROWS,
     Landmarks,
@@ -36,7 +36,7 @@ from lrisk_cli.types import Array, Index
 # Every row is a landmark without being asked up to this many: phi takes 134 MB, a fit about five
 # times as much.
 EXACT_ROWS = 4096
-# `--rank auto` stops when this share of the kernel's trace is left, at this many landmarks, or
+# A rank of `auto` stops when this share of the kernel's trace is left, at this many landmarks, or
 # when phi takes this many bytes.
 AUTO_LEAVES = 1e-3
 AUTO_RANK = 1000
@@ -92,31 +92,34 @@ def check_features(options: FeatureOptions) -> None:
     """Refuse options that contradict each other or that the kernel would not read."""
     kernel = options.kernel
     readers = {
-        "--gamma": (options.gamma, {KernelName.RBF, KernelName.POLY}),
-        "--degree": (options.degree, {KernelName.POLY}),
-        "--coef0": (options.coef0, {KernelName.POLY}),
-        "--rank": (options.rank, {KernelName.RBF, KernelName.POLY}),
-        "--feature-map nystroem": (
+        ("gamma", None): (options.gamma, {KernelName.RBF, KernelName.POLY}),
+        ("degree", None): (options.degree, {KernelName.POLY}),
+        ("coef0", None): (options.coef0, {KernelName.POLY}),
+        ("rank", None): (options.rank, {KernelName.RBF, KernelName.POLY}),
+        ("feature_map", FeatureMapName.NYSTROEM): (
             options.feature_map is FeatureMapName.NYSTROEM or None,
             {KernelName.RBF, KernelName.POLY},
         ),
-        "--feature-map fourier": (
+        ("feature_map", FeatureMapName.FOURIER): (
             options.feature_map is FeatureMapName.FOURIER or None,
             {KernelName.RBF},
         ),
     }
-    for flag, (given, kernels) in readers.items():
+    for (name, value), (given, kernels) in readers.items():
         if given is not None and kernel not in kernels:
-            names = " or ".join(sorted(f"--kernel {name}" for name in kernels))
-            raise UsageError(f"{flag} has no meaning for --kernel {kernel}; it belongs to {names}")
+            others = " or ".join(sorted(opt("kernel", each) for each in kernels))
+            chosen = opt("kernel", kernel)
+            raise InvalidOption(name, f"has no meaning for {chosen}; it belongs to {others}", value)
     gamma = options.gamma
     if isinstance(gamma, float) and not 0.0 < gamma < np.inf:
-        raise UsageError(f"--gamma must be greater than 0; got {gamma:g}")
+        raise InvalidOption("gamma", f"must be greater than 0; got {gamma:g}")
     if options.coef0 is not None and not 0.0 <= options.coef0 < np.inf:
-        raise UsageError(f"--coef0 must be at least 0; got {options.coef0:g}")
+        raise InvalidOption("coef0", f"must be at least 0; got {options.coef0:g}")
     if options.rank == "auto" and options.feature_map is FeatureMapName.FOURIER:
-        raise UsageError(
-            "--rank auto chooses landmarks, and random Fourier features have none; pass a number"
+        raise InvalidOption(
+            "rank",
+            "chooses landmarks, and random Fourier features have none; pass a number",
+            "auto",
         )
 
 
@@ -159,17 +162,19 @@ def _rank(options: FeatureOptions, n_rows: int) -> int | None:
     rank = options.rank
     if isinstance(rank, int):
         if rank > n_rows:
-            raise UsageError(
-                f"--rank {rank}: landmarks are rows to learn from, and there are {n_rows}; "
-                "lower it, or leave it out to take all of them"
+            raise InvalidOption(
+                "rank",
+                f": landmarks are rows to learn from, and there are {n_rows}; lower it, or leave "
+                "it out to take all of them",
+                rank,
             )
         return None if rank == n_rows else rank
     if rank is None and options.feature_map is None:
         if n_rows > EXACT_ROWS:
             raise UsageError(
-                f"{n_rows} rows are too many for a landmark each, which is what --kernel "
-                f"{options.kernel} takes up to {EXACT_ROWS} rows; pass --rank auto, or --rank N "
-                "for N landmarks among them"
+                f"{n_rows} rows are too many for a landmark each, which is what "
+                f"{opt('kernel', options.kernel)} takes up to {EXACT_ROWS} rows; pass "
+                f"{opt('rank', 'auto')}, or {opt('rank', 'N')} for N landmarks among them"
             )
         return None
     return max(1, min(n_rows, AUTO_RANK, AUTO_BYTES // (8 * n_rows)))
@@ -185,7 +190,7 @@ def _kernel(rows: Rows, d: int, options: FeatureOptions, rng: np.random.Generato
             spread = d * _variance(rows, d) if by_scale else _median_distance(rows, d, rng)
         if not 1e-300 < spread < 1e300:
             raise DataError(
-                f"--gamma {asked}: the features are too far from 1 in size; standardise them"
+                f"{opt('gamma', asked)}: the features are too far from 1 in size; standardise them"
             )
         gamma = 1.0 / spread
     else:
@@ -201,8 +206,8 @@ def _variance(rows: Rows, d: int) -> float:
     variance = rows.variance(d)
     if not variance > 0.0:
         raise DataError(
-            "--gamma scale: no feature varies, so there is no scale; pass --gamma NUMBER or "
-            "features that vary"
+            f"{opt('gamma', 'scale')}: no feature varies, so there is no scale; pass "
+            f"{opt('gamma', 'NUMBER')} or features that vary"
         )
     return variance
 
@@ -214,8 +219,8 @@ def _median_distance(rows: Rows, d: int, rng: np.random.Generator) -> float:
     median = float(np.median(np.concatenate(distances)))
     if not median > 0.0:
         raise DataError(
-            "--gamma median: more than half of all pairs of rows are equal, so their median "
-            "distance is 0; pass --gamma scale or --gamma NUMBER"
+            f"{opt('gamma', 'median')}: more than half of all pairs of rows are equal, so their "
+            f"median distance is 0; pass {opt('gamma', 'scale')} or {opt('gamma', 'NUMBER')}"
         )
     return median
 
@@ -229,8 +234,8 @@ def _trace(kernel: Kernel, rows: Rows, d: int) -> float:
     if not 0.0 < trace < np.inf:
         what = "0 for every row" if trace == 0.0 else "too large for numbers in double precision"
         raise DataError(
-            f"the {kernel.describe()} is {what}; pass another --coef0 or --degree, or standardise "
-            "the features"
+            f"the {kernel.describe()} is {what}; pass another {opt('coef0')} or {opt('degree')}, "
+            "or standardise the features"
         )
     return trace
 
@@ -269,9 +274,11 @@ def _nystroem(
     notes = []
     if m == most and m < n_rows:
         limit = "the most it takes" if m == AUTO_RANK else "a GiB of features"
-        notes.append(f"--rank auto stopped at {m} landmarks, {limit}; a number may be larger")
+        auto = opt("rank", "auto")
+        notes.append(f"{auto} stopped at {m} landmarks, {limit}; a number may be larger")
     elif explained < SPANS_ENOUGH:
-        notes.append(f"the landmarks span only {percentage(explained)} of the kernel; raise --rank")
+        spanned, rank = percentage(explained), opt("rank")
+        notes.append(f"the landmarks span only {spanned} of the kernel; raise {rank}")
     feature_map = LandmarkMap(kernel, landmarks.Z, explained)
     return Features(DenseRows(phi), feature_map, None, landmarks.L, tuple(notes))
 

@@ -38,7 +38,7 @@ class FeatureMap(Protocol):
         """Z, each row by itself. (n, k)."""
 
     def summary(self) -> dict[str, Any]:
-        """What --json tells about it."""
+        """What JSON documents say about it."""
 
     def describe(self) -> str:
         """What it is, for people."""

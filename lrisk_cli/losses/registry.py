@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.names import Task
 from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
 
@@ -55,6 +55,11 @@ class LossChoice:
         return spell(self.name, self.parameter)
 
     @property
+    def is_auto(self) -> bool:
+        """Whether the task decides."""
+        return self.name == AUTO
+
+    @property
     def implied_task(self) -> Task | None:
         """The task that asking for this loss implies; None where the target decides."""
         entry = ENTRIES.get(self.name)
@@ -66,7 +71,9 @@ class LossChoice:
         if self.name == AUTO:
             return LossChoice(natural)
         if ENTRIES[self.name].task is not task:
-            raise UsageError(f"--loss {self} does not fit {task}; use {natural}, or change --task")
+            raise InvalidOption(
+                "loss", f"does not fit {task}; use {natural}, or change {opt('task')}", str(self)
+            )
         return self
 
     def make(self, n_classes: int = 0) -> "Loss":

@@ -1,7 +1,8 @@
 """Clusters: they take in batches of rows, and are kept as plain JSON beside the linear models."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict as fields
@@ -19,9 +20,9 @@ from lrisk_cli.clusters.clustering import (
     sum_by_cluster,
 )
 from lrisk_cli.clusters.lloyd import Descent
+from lrisk_cli.design.columns.registry import feature_from_json
 from lrisk_cli.design.design import Design
-from lrisk_cli.design.encoding import EncodedBatch, Encoding, Feature
-from lrisk_cli.errors import LriskError, ModelError
+from lrisk_cli.design.encoding import EncodedBatch, Encoding
 from lrisk_cli.losses.squared import SquaredLoss
 from lrisk_cli.models.model import check_features
 from lrisk_cli.models.model_file import (
@@ -34,30 +35,12 @@ from lrisk_cli.models.model_file import (
     CurvePoint,
     FeatureEntry,
     StartRecord,
-    damaged,
-    decode_file,
     encode_file,
-    read_file,
 )
+from lrisk_cli.models.scored import ScoredBatch
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.tables.table import Batch, write_bytes
 from lrisk_cli.types import Array
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scored:
-    """Rows of a batch among the clusters. rows: numbers in reading order; kept: in the batch.
-
-    losses: squared distances. batch: the rows as read, for columns that are no features.
-    """
-
-    rows: NDArray[np.int64]
-    kept: NDArray[np.int64]
-    clusters: NDArray[np.int32]
-    losses: Array
-    outliers: NDArray[np.bool_]
-    encoded: EncodedBatch
-    batch: Batch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,27 +71,33 @@ class ClusterModel:
     @property
     def encoded_centres(self) -> Array:
         """The centres on the columns of X. (k, columns)."""
-        means, scales = _scaling(self.encoding)
+        means, scales = self.encoding.units
         return (self.centres - means) / scales
 
     def in_units(self, X: Array) -> Array:
         """Encoded rows in units of the file. (n, columns)."""
-        means, scales = _scaling(self.encoding)
+        means, scales = self.encoding.units
         return means + scales * X
 
-    def score(self, batch: Batch) -> Scored:
-        """The nearest centre of each row by itself."""
-        encoded = self.encoding.encode(batch)
+    def score(self, batch: Batch, encoded: EncodedBatch | None = None) -> ScoredBatch:
+        """The nearest centre of each row by itself; losses are squared distances to it."""
+        encoded = self.encoding.encode(batch) if encoded is None else encoded
         clusters, losses = nearest(as_matrix(encoded.rows), self.encoded_centres)
-        return Scored(
-            rows=batch.first_row + encoded.kept,
-            kept=encoded.kept,
-            clusters=clusters,
+        return ScoredBatch(
+            batch=batch,
+            encoded=encoded,
+            predictions=clusters,
             losses=losses,
             outliers=find_outliers(losses, self.outlier_distance),
-            encoded=encoded,
-            batch=batch,
         )
+
+    def prediction_columns(self, scored: ScoredBatch) -> dict[str, Any]:
+        """Each row's cluster, its distance to the centre, and whether it is an outlier."""
+        return {
+            "cluster": scored.predictions,
+            "distance": np.sqrt(scored.known_losses),
+            "is_outlier": np.asarray(scored.outliers, np.int8),
+        }
 
 
 def make_model(
@@ -119,7 +108,7 @@ def make_model(
     The centres are kept in units of the file and read back from there, so that the rows are placed
     exactly as they will be by the model that is loaded again.
     """
-    means, scales = _scaling(design.encoding)
+    means, scales = design.encoding.units
     centres = means + scales * found.centres
     X = as_matrix(design.rows)
     placed = place_rows(X, (centres - means) / scales, options.risk)
@@ -153,7 +142,7 @@ def encode_clusters(model: ClusterModel) -> bytes:
         risk=model.risk,
         columns=encoding.column_names,
         encoding=ClusterEncodingEntry(
-            features=tuple(FeatureEntry(**asdict(feature)) for feature in encoding.features),
+            features=tuple(FeatureEntry(**feature.to_json()) for feature in encoding.features),
             missing=encoding.missing,
             unseen=encoding.unseen,
         ),
@@ -166,22 +155,11 @@ def encode_clusters(model: ClusterModel) -> bytes:
     return encode_file(file)
 
 
-def load_clusters(path: str | Path) -> ClusterModel:
-    """Read clusters; ModelError when the file holds none, is damaged, or is too new."""
-    file = decode_file(read_file(path), str(path))
-    if not isinstance(file, ClustersFile):
-        raise ModelError(f"{path}: holds a {file.kind} model, and this needs clusters")
-    try:
-        return _build(file)
-    except (LriskError, ValueError) as error:
-        raise damaged(str(path), error) from None
-
-
-def _build(file: ClustersFile) -> ClusterModel:
+def build_clusters(file: ClustersFile) -> ClusterModel:
     """The clusters of a file whose types are right; ValueError where its parts disagree."""
     parse_risk(file.risk)
     coded = file.encoding
-    features = tuple(Feature(**fields(entry)) for entry in coded.features)
+    features = tuple(feature_from_json(fields(entry)) for entry in coded.features)
     encoding = Encoding(features, False, None, coded.missing, coded.unseen)
     check_features(encoding)
     if any(feature.indicator for feature in features):
@@ -201,16 +179,6 @@ def _build(file: ClustersFile) -> ClusterModel:
     )
 
 
-def _scaling(encoding: Encoding) -> tuple[Array, Array]:
-    """Mean and scale of each column of X; 0 and 1 for all but numbers and days. (columns,)."""
-    widths = [feature.n_columns for feature in encoding.features]
-    firsts = np.cumsum(widths) - widths
-    means, scales = np.zeros(sum(widths)), np.ones(sum(widths))
-    means[firsts] = [feature.mean for feature in encoding.features]
-    scales[firsts] = [feature.scale for feature in encoding.features]
-    return means, scales
-
-
 def _record(
     design: Design,
     found: Clustering,
@@ -219,7 +187,7 @@ def _record(
     objective: float,
 ) -> ClusterRecord:
     best = found.best
-    means, scales = _scaling(design.encoding)
+    means, scales = design.encoding.units
     return ClusterRecord(
         solver=options.solver.value,
         status=best.status,

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design.design import Design
 from lrisk_cli.design.encoding import Encoding, Target
-from lrisk_cli.errors import DataError, UsageError, quote
+from lrisk_cli.errors import DataError, InvalidOption, opt, quote
 from lrisk_cli.features.features import FeatureOptions, Features, build_features, check_features
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.losses.registry import LossChoice
@@ -73,19 +73,23 @@ def check_fit(options: FitOptions) -> None:
     check_risk(options.solver.solver, options.risk)
     _check_smoothing(options)
     if options.l2 is not None and not 0.0 < options.l2 < float("inf"):
-        raise UsageError(
-            f"--l2 must be greater than 0, it makes the optimum unique; got {options.l2:g}"
+        raise InvalidOption(
+            "l2", f"must be greater than 0, it makes the optimum unique; got {options.l2:g}"
         )
     if options.nu is not None and options.smoothing is SmoothingName.NONE:
-        raise UsageError("--nu has no meaning without smoothing; add --smoothing l2 or entropy")
+        add = opt("smoothing", "l2")
+        raise InvalidOption("nu", f"has no meaning without smoothing; add {add} or entropy")
     if options.nu is not None and not 0.0 < options.nu < float("inf"):
-        raise UsageError(f"--nu must be greater than 0; got {options.nu:g}")
+        raise InvalidOption("nu", f"must be greater than 0; got {options.nu:g}")
     if not options.reweight and not (
         _keeps_a_share(options) and options.solver.solver in (SolverName.AUTO, SolverName.TRIMMED)
     ):
-        raise UsageError(
-            f"--no-reweight has no meaning for {options.risk} by --solver {options.solver.solver}; "
-            "only a subquantile by trimmed is reweighted"
+        chosen = opt("solver", options.solver.solver)
+        raise InvalidOption(
+            "reweight",
+            f"has no meaning for {options.risk} by {chosen}; only a subquantile by trimmed is "
+            "reweighted",
+            value=False,
         )
     check_features(options.features)
     check_options(options.solver)
@@ -99,24 +103,28 @@ def _check_smoothing(options: FitOptions) -> None:
     if smoothing is not SmoothingName.SOFTPLUS:
         if not risk.rising:
             other = "pass softplus" if risk.name == "subquantile" else "leave it out"
-            raise UsageError(
-                f"--smoothing {smoothing} is for rising risks and {risk} falls with the loss; "
-                f"{other}"
+            raise InvalidOption(
+                "smoothing",
+                f"is for rising risks and {risk} falls with the loss; {other}",
+                smoothing,
             )
         return
     if risk.rising:
-        raise UsageError(
-            f"--smoothing softplus is for the subquantile and {risk} rises with the loss; pass l2 "
-            "or entropy"
+        raise InvalidOption(
+            "smoothing",
+            f"is for the subquantile and {risk} rises with the loss; pass l2 or entropy",
+            smoothing,
         )
     if risk.name != "subquantile":
-        raise UsageError(
-            f"--smoothing softplus smooths the cut of a subquantile and {risk} has none; leave it "
-            "out"
+        raise InvalidOption(
+            "smoothing",
+            f"smooths the cut of a subquantile and {risk} has none; leave it out",
+            smoothing,
         )
     if solver is not SolverName.AUTO and not load_solver(solver).softplus:
         able = " and ".join(sorted(name for name in SOLVERS if load_solver(name).softplus))
-        raise UsageError(f"--smoothing softplus is not used by --solver {solver} (only by {able})")
+        chosen = opt("solver", solver)
+        raise InvalidOption("smoothing", f"is not used by {chosen} (only by {able})", smoothing)
 
 
 def make_features(design: Design, options: FitOptions, report: Report = silent) -> Features:
@@ -214,17 +222,17 @@ def remarks(record: FitRecord) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredRows:
+class Scores:
     """What a model says about the rows of a design, in units of the file. All (n,)."""
 
     predictions: Array | NDArray[np.int32]
     losses: Array
 
 
-def score_design(model: Model, design: Design) -> ScoredRows:
+def score_design(model: Model, design: Design) -> Scores:
     """Predict the rows of a design and compare with their targets."""
     Z, exposure = model.margins(design.rows), design.exposure
-    return ScoredRows(model.predict(Z, exposure), model.losses(Z, design.targets, exposure))
+    return Scores(model.predict(Z, exposure), model.losses(Z, design.targets, exposure))
 
 
 def choose_loss(asked: LossChoice, target: Target) -> Loss:
@@ -236,7 +244,7 @@ def choose_loss(asked: LossChoice, target: Target) -> Loss:
 def _check_targets(design: Design, loss: Loss) -> None:
     """Refuse targets that the loss cannot take, and an exposure that it does not."""
     if design.exposure is not None and not loss.takes_exposure:
-        raise UsageError(f"--exposure has no meaning for the {loss.name} loss; leave it out")
+        raise InvalidOption("exposure", f"is not used by the {loss.name} loss; leave it out")
     invalid = loss.find_invalid(design.targets)
     if invalid is not None:
         at, demand = invalid
@@ -253,7 +261,7 @@ def _check_kept_rows(problem: Problem, options: FitOptions) -> None:
     if n_kept < n_columns:
         raise DataError(
             f"{risk} keeps {n_kept} of {problem.n_rows} rows, fewer than the {n_columns} columns "
-            "that are fitted to them; choose a larger fraction, or fewer --features"
+            f"that are fitted to them; choose a larger fraction, or fewer {opt('features')}"
         )
 
 
@@ -320,8 +328,6 @@ def _record(
 
 def _as_in_file(encoding: Encoding) -> bool:
     """Whether features and target entered the problem as the numbers in the file."""
-    columns = [f for f in encoding.features if f.numeric]
-    target = encoding.target
-    return (target.mean, target.scale) == (0.0, 1.0) and all(
-        (column.mean, column.scale) == (0.0, 1.0) for column in columns
-    )
+    target, (means, scales) = encoding.target, encoding.units
+    plain = not means.any() and bool((scales == 1.0).all())
+    return plain and (target.mean, target.scale) == (0.0, 1.0)

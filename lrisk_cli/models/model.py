@@ -1,17 +1,16 @@
 """A fitted model: it scores batches of rows, and is kept as plain JSON."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from msgspec.structs import asdict as fields
-from numpy.typing import NDArray
 
 from lrisk_cli import __version__
-from lrisk_cli.design.dates import PARTS
-from lrisk_cli.design.encoding import EncodedBatch, Encoding, Feature, Target
-from lrisk_cli.errors import DataError, LriskError, ModelError
+from lrisk_cli.design.columns.registry import feature_from_json
+from lrisk_cli.design.encoding import EncodedBatch, Encoding, Target
+from lrisk_cli.errors import DataError
 from lrisk_cli.features.maps import FeatureMap, LinearMap, map_of
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.losses.registry import make_loss
@@ -22,33 +21,14 @@ from lrisk_cli.models.model_file import (
     FeatureEntry,
     FitRecord,
     ModelFile,
-    damaged,
-    decode_file,
     encode_file,
-    read_file,
 )
+from lrisk_cli.models.scored import ScoredBatch
 from lrisk_cli.names import Missing, Task
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.table import Batch, write_bytes
-from lrisk_cli.types import Array, Codes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scored:
-    """What a model says about the rows of a batch that it could use.
-
-    rows: numbers in reading order; kept: offsets in the batch. predictions and targets are in
-    units of the file, or class codes; targets and losses are None where no target was read.
-    """
-
-    rows: NDArray[np.int64]
-    kept: NDArray[np.int64]
-    predictions: Array | Codes
-    probabilities: Array | None
-    targets: Array | Codes | None
-    losses: Array | None
-    encoded: EncodedBatch
+from lrisk_cli.types import Array, Codes, Targets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +104,31 @@ class Model:
             )  # fmt: skip
         return self.losses(Z, targets, encoded.exposure)
 
-    def score(self, batch: Batch, encoded: EncodedBatch | None = None) -> Scored:
+    def labelled(self, values: Any) -> Any:
+        """Class codes as class labels; numbers as they are. (n,)."""
+        import pyarrow as pa
+
+        if self.target.kind == "number":
+            return values
+        return pa.DictionaryArray.from_arrays(values, list(self.target.classes))
+
+    def prediction_columns(self, scored: ScoredBatch) -> dict[str, Any]:
+        """The prediction of each row, and the probability of each class if there are classes."""
+        columns: dict[str, Any] = {"prediction": self.labelled(scored.predictions)}
+        if scored.probabilities is not None:
+            for code, label in enumerate(self.target.classes):
+                columns[f"probability:{label}"] = scored.probabilities[:, code]
+        return columns
+
+    def targets_of(self, batch: Batch, encoded: EncodedBatch) -> Targets | None:
+        """Targets of the encoded rows, as `predict` would put them; None if none was read. (n,)."""
+        if encoded.y is None or self.task is Task.CLASSIFICATION:
+            return encoded.y
+        # The numbers as read: undoing the standardisation would round them.
+        numbers: Array = np.asarray(batch.columns[self.target.name])[encoded.kept]
+        return numbers
+
+    def score(self, batch: Batch, encoded: EncodedBatch | None = None) -> ScoredBatch:
         """Predictions, and losses where the batch holds the target; each row by itself.
 
         encoded: what the encoding makes of the batch, where that is known already.
@@ -138,18 +142,14 @@ class Model:
                 f"{batch.source}: a prediction is too large for a number; look for extreme values "
                 "in the data, or fit the model again"
             )
-        targets: Any = encoded.y
-        if targets is not None and self.task is Task.REGRESSION:
-            # The numbers as read: undoing the standardisation would round them.
-            targets = np.asarray(batch.columns[self.target.name])[encoded.kept]
-        return Scored(
-            rows=batch.first_row + encoded.kept,
-            kept=encoded.kept,
-            predictions=predictions,
-            probabilities=self.row_loss.probabilities(Z),
-            targets=targets,
-            losses=None if targets is None else self._checked_losses(Z, targets, encoded, batch),
+        targets = self.targets_of(batch, encoded)
+        return ScoredBatch(
+            batch=batch,
             encoded=encoded,
+            predictions=predictions,
+            losses=None if targets is None else self._checked_losses(Z, targets, encoded, batch),
+            targets=targets,
+            probabilities=self.row_loss.probabilities(Z),
         )
 
 
@@ -165,31 +165,40 @@ def invalid_target(place: str, target: float, loss: str, demand: str) -> DataErr
 class OriginalUnits:
     """A model on the columns of the file. coefficients: (columns, outputs), intercepts: (outputs,).
 
-    effects: how far one deviation of a column (or a category) moves the prediction, on the
-    scale of the fit. (columns,).
+    outputs: the target, or the classes that they are about. effects: how far one deviation of a
+    column (or a category) moves the prediction, on the scale of the fit. (columns,).
     """
 
     columns: tuple[str, ...]
+    outputs: tuple[str, ...]
     coefficients: Array
     intercepts: Array
     effects: Array
 
+    @property
+    def order(self) -> list[int]:
+        """Positions of the columns by falling effect; equal ones in their order."""
+        return sorted(range(len(self.effects)), key=lambda j: -float(self.effects[j]))
 
-def original_units(model: Model) -> OriginalUnits:
-    """Undo the standardisation of features and target of a linear model."""
+
+def original_units(model: Model) -> OriginalUnits | None:
+    """Undo the standardisation of features and target; None for a kernel model.
+
+    A kernel model has no coefficients of columns.
+    """
+    if not model.is_linear:
+        return None
+    classes = model.target.classes
+    outputs = (classes[1:] if len(classes) == 2 else classes) or (model.target.name,)
     encoding = model.encoding
-    scales, means = np.ones(encoding.n_columns), np.zeros(encoding.n_columns)
-    at = 0
-    for feature in encoding.features:
-        if feature.numeric:
-            scales[at], means[at] = feature.scale, feature.mean
-        at += feature.n_columns
+    means, scales = encoding.units
+    at = encoding.n_columns - encoding.intercept
     W = model.coefficients * (model.target.scale / scales)[:, None]
     intercepts = model.target.mean - np.sum(means[:at, None] * W[:at], axis=0)
     if encoding.intercept:
         intercepts = intercepts + W[at]
     effects = np.abs(model.coefficients[:at]).max(axis=1)
-    return OriginalUnits(encoding.column_names[:at], W[:at], intercepts, effects)
+    return OriginalUnits(encoding.column_names[:at], outputs, W[:at], intercepts, effects)
 
 
 def save_model(path: str | Path, model: Model) -> None:
@@ -202,7 +211,7 @@ def encode_model(model: Model) -> bytes:
     encoding, target = model.encoding, model.target
     W = model.coefficients
     entry = EncodingEntry(
-        features=tuple(FeatureEntry(**asdict(feature)) for feature in encoding.features),
+        features=tuple(FeatureEntry(**feature.to_json()) for feature in encoding.features),
         intercept=encoding.intercept,
         target_mean=target.mean,
         target_scale=target.scale,
@@ -229,22 +238,11 @@ def encode_model(model: Model) -> bytes:
     return encode_file(file)
 
 
-def load_model(path: str | Path) -> Model:
-    """Read a model file; ModelError when it is not one, is damaged, or is newer than this lrisk."""
-    file = decode_file(read_file(path), str(path))
-    if not isinstance(file, ModelFile):
-        raise ModelError(f"{path}: holds clusters, and this needs a model that predicts a target")
-    try:
-        return _build(file)
-    except (LriskError, ValueError) as error:
-        raise damaged(str(path), error) from None
-
-
-def _build(file: ModelFile) -> Model:
+def build_model(file: ModelFile) -> Model:
     """The model of a file whose types are right; ValueError where its parts disagree."""
     parse_risk(file.risk)
     coded = file.encoding
-    features = tuple(Feature(**fields(entry)) for entry in coded.features)
+    features = tuple(feature_from_json(fields(entry)) for entry in coded.features)
     kind: Literal["number", "class"] = "number" if file.task == "regression" else "class"
     target = Target(file.target, kind, coded.target_mean, coded.target_scale, file.classes)
     encoding = Encoding(
@@ -280,24 +278,8 @@ def check_features(encoding: Encoding) -> None:
     if len(set(encoding.needed_names)) < len(encoding.needed_names):
         raise ValueError("a column is named twice")
     for feature in encoding.features:
-        if len(set(feature.categories)) < len(feature.categories):
-            raise ValueError(f"feature '{feature.name}' names a category twice")
-        has_categories = bool(feature.categories) or (feature.other and feature.kind == "number")
-        if (feature.kind == "category") != has_categories:
-            raise ValueError(f"feature '{feature.name}': its kind and its categories disagree")
         if encoding.missing is Missing.IMPUTE and feature.fill is None:
             raise ValueError(f"feature '{feature.name}' has no fill, and missing cells are filled")
-        known = tuple(part for part in PARTS if part in feature.parts)
-        if feature.parts != (known if feature.kind == "date" else ()):
-            raise ValueError(f"feature '{feature.name}': its parts are not those of a date")
-        if feature.indicator and feature.fill is None:
-            raise ValueError(f"feature '{feature.name}' has an indicator and no fill")
-        if feature.kind == "category" and feature.fill not in (None, *feature.categories):
-            raise ValueError(f"feature '{feature.name}': its fill is none of its categories")
-        if feature.fill is not None and isinstance(feature.fill, str) != (
-            feature.kind == "category"
-        ):
-            raise ValueError(f"feature '{feature.name}': its kind and its fill disagree")
 
 
 def _matrix(rows: list[float | list[float]], n_columns: int, n_outputs: int) -> Array:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from lrisk_cli import __version__
-from lrisk_cli.errors import ModelError, UsageError
+from lrisk_cli.errors import ModelError, UsageError, opt
 from lrisk_cli.features.entries import FeatureMapEntry
 from lrisk_cli.losses.registry import loss_pattern
 from lrisk_cli.models.model_text import MOST_BYTES, check_bulk, check_keys
@@ -249,7 +249,7 @@ def encode_file(file: ModelFile | ClustersFile) -> bytes:
     if len(text) > MOST_BYTES:
         raise UsageError(
             f"the model takes {len(text):,} bytes, more than the {MOST_BYTES:,} that lrisk reads "
-            "back; lower --rank, or leave columns out"
+            f"back; lower {opt('rank')}, or leave columns out"
         )
     return text
 
@@ -274,11 +274,6 @@ def read_file(path: str | Path) -> bytes:
     if text is None:
         raise ModelError(f"{path}: not a model file; no model has more than {MOST_BYTES:,} bytes")
     return text
-
-
-def model_kind(path: str | Path) -> str:
-    """What a model file says it holds, "linear" or "clusters"; ModelError where it is none."""
-    return _header(read_file(path), str(path)).kind
 
 
 def decode_file(data: bytes, label: str) -> ModelFile | ClustersFile:

@@ -23,19 +23,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.design.dates import write_parts
-from lrisk_cli.design.describe_row import (
-    RowWords,
+from lrisk_cli.design.describe_row import RowWords, spans
+from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.number_text import (
     clipped,
     percent,
-    spans,
     spell,
     spell_cell,
     spell_effect,
     spell_factor,
     spell_odds,
 )
-from lrisk_cli.design.encoding import Encoding, Feature
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
@@ -49,7 +47,6 @@ Targets = NDArray[Any]
 MOST_NAMED = 3
 # The largest part is always named, others when they make up this share of all that raises the loss.
 SMALLEST_SHARE = 0.15
-MAD_TO_DEVIATION = 1.4826
 # Margins that differ by this share are taken for equal: their losses would cancel.
 CLOSE = 1e-9
 _CHUNK = 1024
@@ -120,15 +117,8 @@ def usual_row(rows: Rows, encoding: Encoding) -> Usual:
     centre, spread = np.zeros(n_columns), np.zeros(n_columns)
     # Those of categories are counts.
     sums = rows.combine(np.ones((n_rows, 1)))[:, 0]
-    for feature, first, _ in spans(encoding):
-        if feature.numeric:
-            values = rows.column(first)
-            centre[first] = np.median(values)
-            _set_parts(centre, feature, first)
-            typical = MAD_TO_DEVIATION * float(np.median(np.abs(values - centre[first])))
-            spread[first] = typical or np.std(values)
-        else:
-            centre[first + np.argmax(sums[first : first + feature.n_values])] = 1.0
+    for feature, first, stop in spans(encoding):
+        centre[first:stop], spread[first:stop] = feature.usual(rows, first, sums[first:stop])
     centre[encoding.n_columns - encoding.intercept :] = 1.0
     return Usual(centre, spread)
 
@@ -141,20 +131,10 @@ def learned_row(usual: Usual, encoding: Encoding) -> Usual:
     """
     centre, spread = usual.centre.copy(), usual.spread.copy()
     for feature, first, stop in spans(encoding):
-        if feature.numeric and (feature.mean, feature.scale) != (0.0, 1.0):
-            centre[first], spread[first] = 0.0, 1.0
-            _set_parts(centre, feature, first)
-        elif feature.kind == "category" and feature.fill is not None:
-            centre[first:stop] = 0.0
-            centre[first + feature.categories.index(str(feature.fill))] = 1.0
+        learned = feature.learned_usual()
+        if learned is not None:
+            centre[first:stop], spread[first:stop] = learned
     return Usual(centre, spread)
-
-
-def _set_parts(row: Array, feature: Feature, first: int) -> None:
-    """The parts of the date whose days stand in column `first` of an encoded row."""
-    if feature.parts:
-        days = feature.mean + feature.scale * row[first : first + 1]
-        write_parts(days, feature.parts, row[np.newaxis, first + 1 : first + feature.n_values])
 
 
 def split_losses(

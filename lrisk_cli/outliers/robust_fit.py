@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lrisk_cli.design.design import Design
+from lrisk_cli.errors import opt
 from lrisk_cli.models.fitting import FitOptions, Fitted, fit_design, judge_rows, score_design
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.robust.scale_mixture import Threshold, find_border
+from lrisk_cli.types import Array
 
 # Labels are seldom wrong in more than this share of the rows.
 MOST_SWAPPED = 0.2
@@ -16,9 +18,13 @@ MOST_SWAPPED = 0.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobustFit:
-    """A model with the majority that it is of, and where that ends; what to make of it."""
+    """A model of the majority, the losses of all rows under it, and where the majority ends.
+
+    losses: (n,), in the order of the design.
+    """
 
     fitted: Fitted
+    losses: Array
     border: Threshold
     notes: tuple[str, ...] = ()
 
@@ -45,7 +51,7 @@ def fit_robust(
             border = find_border(losses, model.row_loss, odd, n_classes)
         border = replace(border, fraction=share)
     notes = _doubts(share) if contamination is None and model.target.classes else ()
-    return RobustFit(fitted, border, notes)
+    return RobustFit(fitted, losses, border, notes)
 
 
 def _doubts(share: float) -> tuple[str, ...]:
@@ -54,5 +60,6 @@ def _doubts(share: float) -> tuple[str, ...]:
         return ()
     return (
         f"{100.0 * share:.2g} % of the labels disagree with the columns: these may not tell the "
-        "classes apart, rather than the labels be wrong; pass --contamination SHARE to flag fewer",
+        f"classes apart, rather than the labels be wrong; pass {opt('contamination', 'SHARE')} to "
+        "flag fewer",
     )

@@ -1,27 +1,23 @@
 """The pages of `cluster` and of `evaluate` for clusters: groups, centres, outliers, the search."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lrisk_cli.evaluation.agreement import Agreement
-from lrisk_cli.evaluation.gates import Verdict
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.reports.cluster_plots import (
-    SeenRows,
     centre_plot,
     row_plots,
     search_plots,
     share_plot,
 )
-from lrisk_cli.reports.clusters import Judged, course, describe_clusters, describe_outliers
-from lrisk_cli.reports.documents import largest_first
+from lrisk_cli.reports.clusters import cluster_fact, outliers_fact, search_facts
+from lrisk_cli.reports.facts import Fact, count_failed, figure, largest_first, number, rows_fact
 from lrisk_cli.reports.figures import Plot, draw
 from lrisk_cli.reports.html import (
-    GATES,
     Block,
-    Facts,
-    Notes,
     Page,
     Pictures,
     Section,
@@ -29,9 +25,16 @@ from lrisk_cli.reports.html import (
     Tiles,
     brief,
     clip,
+    facts_block,
+    gates_section,
+    notes_block,
 )
 from lrisk_cli.reports.pictures import draw_picture
-from lrisk_cli.reports.terminal import describe_rows, figure, gate_row, number
+
+if TYPE_CHECKING:
+    from lrisk_cli.api.cluster import Clustered
+    from lrisk_cli.api.evaluate import ClusterEvaluation
+    from lrisk_cli.evaluation.cluster_judging import JudgedClusters, SeenRows
 
 MAX_COLUMNS = 40
 MAX_CENTRES = 8
@@ -43,20 +46,16 @@ Shape = tuple[int, int]
 
 
 def cluster_page(
-    model: ClusterModel,
-    judged: Judged,
-    seen: SeenRows,
-    shape: Shape | None,
-    notes: Sequence[str],
-    command_line: str,
+    found: "Clustered", seen: "SeenRows", shape: Shape | None, command_line: str
 ) -> Page:
     """Clusters just found. shape: height and width, where columns are pixels of a picture."""
-    remarks: list[Block] = [Notes(notes)] if notes else []
+    model, judged = found.model, found.judged
+    search = facts_block(search_facts(model), beside=len(model.fit.starts) > 1)
     sections = [
-        Section("At a glance", [_tiles(model, judged), *remarks]),
+        Section("At a glance", [_tiles(model, judged), *notes_block(found.notes)]),
         *_row_sections(model, judged, seen, shape),
-        Section("The search", [*_drawn(search_plots(model), "search"), _search(model)]),
-        Section("What was done", [Facts(_facts(model, judged))]),
+        Section("The search", [*_drawn(search_plots(model), "search"), search]),
+        Section("What was done", [facts_block(_facts(model, judged))]),
     ]
     k = len(model.centres)
     title = f"{k} cluster{'s' * (k != 1)} of {judged.counts.used:,} rows by {model.risk}"
@@ -64,36 +63,25 @@ def cluster_page(
 
 
 def cluster_evaluation_page(
-    path: str,
-    model: ClusterModel,
-    judged: Judged,
-    seen: SeenRows,
-    shape: Shape | None,
-    verdicts: Sequence[Verdict],
-    command_line: str,
+    found: "ClusterEvaluation", seen: "SeenRows", shape: Shape | None, command_line: str
 ) -> Page:
     """Clusters judged on a table."""
-    gates = [
-        Section("Gates", [Table(GATES, ["gate", "verdict", "figure"],
-                                [gate_row(verdict) for verdict in verdicts], texts=3)])
-    ]  # fmt: skip
-    model_facts = [("model", f"{path}: {describe_clusters(model)}"), *_facts(model, judged)[1:]]
+    model, judged = found.model, found.judged
     sections = [
         Section("At a glance", [_tiles(model, judged)]),
-        *(gates if verdicts else []),
+        *gates_section(found.verdicts),
         *_row_sections(model, judged, seen, shape),
-        Section("What was done", [Facts(model_facts)]),
+        Section("What was done", [facts_block(_facts(model, judged, found.path))]),
     ]
     lead = _lead(model, judged)
-    if verdicts:
-        n_failed = sum(verdict.failed for verdict in verdicts)
-        lead += f" {n_failed} of {len(verdicts)} gates failed."
-    title = f"{path} on {judged.counts.used:,} rows"
+    if found.verdicts:
+        lead += f" {count_failed(found.verdicts)}."
+    title = f"{found.path} on {judged.counts.used:,} rows"
     return Page("evaluate", title, lead, sections, command_line)
 
 
 def _row_sections(
-    model: ClusterModel, judged: Judged, seen: SeenRows, shape: Shape | None
+    model: ClusterModel, judged: "JudgedClusters", seen: "SeenRows", shape: Shape | None
 ) -> list[Section]:
     """The rows among the clusters, the clusters' sizes and labels, the farthest rows."""
     share = share_plot(model, judged)
@@ -111,8 +99,8 @@ def _drawn(plots: Sequence[Plot], name: str) -> list[Block]:
     return [draw(plot, f"{name}{k}") for k, plot in enumerate(plots)]
 
 
-def _lead(model: ClusterModel, judged: Judged) -> str:
-    lead = f"Outliers: {describe_outliers(model, judged)}."
+def _lead(model: ClusterModel, judged: "JudgedClusters") -> str:
+    lead = f"Outliers: {outliers_fact(model, judged).text}."
     agreement = judged.agreement
     if agreement is not None:
         lead += f" {100.0 * agreement.accuracy:.4g} % of the labelled rows to find are in the "
@@ -120,7 +108,7 @@ def _lead(model: ClusterModel, judged: Judged) -> str:
     return lead
 
 
-def _tiles(model: ClusterModel, judged: Judged) -> Tiles:
+def _tiles(model: ClusterModel, judged: "JudgedClusters") -> Tiles:
     n_rows, n_outliers, k = sum(judged.sizes), sum(judged.outliers), len(model.centres)
     border = model.outlier_distance
     word = "this risk counts every row" if border is None else f"beyond {brief(border)}"
@@ -142,7 +130,7 @@ def _tiles(model: ClusterModel, judged: Judged) -> Tiles:
     return Tiles(items)
 
 
-def _risks(judged: Judged) -> Table:
+def _risks(judged: "JudgedClusters") -> Table:
     of_labels = {} if judged.agreement is None else judged.agreement.figures
     names = [name for name in judged.figures if name not in of_labels]
     rows = [[name, figure(judged.figures[name])] for name in (*names, *of_labels)]
@@ -151,7 +139,7 @@ def _risks(judged: Judged) -> Table:
     )
 
 
-def _sizes(model: ClusterModel, judged: Judged) -> Table:
+def _sizes(model: ClusterModel, judged: "JudgedClusters") -> Table:
     agreement = judged.agreement
     heads = ["cluster", "rows", "share", "outliers", "weight when found"]
     heads += [] if agreement is None else ["label"]
@@ -188,7 +176,7 @@ def _labels(agreement: Agreement) -> Section:
     return Section("Labels", [Table("Rows by label and cluster", heads, rows)], lead=words)
 
 
-def _farthest(model: ClusterModel, seen: SeenRows, shape: Shape | None) -> Block:
+def _farthest(model: ClusterModel, seen: "SeenRows", shape: Shape | None) -> Block:
     """The rows farthest from every centre, as pictures if they are any, and as numbers."""
     words = [f"row {row}" for row in seen.far_rows]
     near = [
@@ -285,20 +273,15 @@ def _units(model: ClusterModel) -> str:
     return words
 
 
-def _search(model: ClusterModel) -> Facts:
-    pairs = [(name or "end", words) for name, words in course(model)]
-    return Facts([*pairs, ("seed", str(model.fit.seed))], beside=len(model.fit.starts) > 1)
-
-
-def _facts(model: ClusterModel, judged: Judged) -> list[tuple[str, str]]:
-    border = model.outlier_distance
+def _facts(model: ClusterModel, judged: "JudgedClusters", path: str | None = None) -> list[Fact]:
+    standardised = model.fit.objective_scale == "standardised"
+    scale = ", each centred and scaled by its deviation" if standardised else " as they are"
+    weightless = "the risk gives such rows less than a hundredth of an even weight"
     return [
-        ("model", describe_clusters(model)),
-        ("rows", describe_rows(judged.counts)),
-        ("distances", "squared and summed over the columns"
-         + (", each centred and scaled by its deviation"
-            if model.fit.objective_scale == "standardised" else " as they are")),
-        ("outliers", describe_outliers(model, judged) + ("" if border is None else
-         "; the risk gives such rows less than a hundredth of an even weight")),
-        ("fingerprint of the rows clustered", model.fit.fingerprint),
-    ]  # fmt: skip
+        cluster_fact(model, path),
+        rows_fact(judged.counts),
+        Fact("distances", f"squared and summed over the columns{scale}"),
+        outliers_fact(model, judged),
+        Fact("outliers count", "" if model.outlier_distance is None else weightless),
+        Fact("fingerprint of the rows clustered", model.fit.fingerprint),
+    ]

@@ -1,18 +1,20 @@
 """What clusters look like: rows in the plane, distances, shares, centres, the search."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.evaluation.quantiles import places
 from lrisk_cli.models.cluster_model import ClusterModel
-from lrisk_cli.reports.clusters import Judged
 from lrisk_cli.reports.figures import Guide, Look, Plot, Series
 from lrisk_cli.reports.html import Table, brief, clip
 from lrisk_cli.reports.plots import MAX_POINTS, QUANTILES
 from lrisk_cli.types import Array, Flags
+
+if TYPE_CHECKING:
+    from lrisk_cli.evaluation.cluster_judging import JudgedClusters, SeenRows
 
 Codes = NDArray[np.intp]
 
@@ -23,31 +25,13 @@ MOST_COLUMNS = 24
 AXIS_ROWS = 300
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SeenRows:
-    """Rows among clusters as a page shows them, on the columns that were clustered.
-
-    distances: of all rows, ascending. X, clusters, outliers: an even sample of them. far: those
-    farthest from their centre, the farthest first; far_rows: their numbers in reading order.
-    """
-
-    distances: Array
-    X: Array
-    clusters: Codes
-    outliers: Flags
-    far: Array
-    far_rows: NDArray[np.int64]
-    far_clusters: Codes
-    far_distances: Array
-
-
-def row_plots(model: ClusterModel, judged: Judged, seen: SeenRows) -> list[Plot]:
+def row_plots(model: ClusterModel, judged: "JudgedClusters", seen: "SeenRows") -> list[Plot]:
     """The rows in the plane, where there is one, and how far they are from their centres."""
     flat = [plane_plot(model, judged, seen)] if seen.X.shape[1] > 1 else []
     return [*flat, distance_plot(model, seen)]
 
 
-def plane_plot(model: ClusterModel, judged: Judged, seen: SeenRows) -> Plot:
+def plane_plot(model: ClusterModel, judged: "JudgedClusters", seen: "SeenRows") -> Plot:
     """Rows and centres in the plane where the centres lie farthest apart; outliers are crosses."""
     points, centres, labels, words = _flatten(model, seen)
     edges = _edges(points, centres)
@@ -72,7 +56,7 @@ def plane_plot(model: ClusterModel, judged: Judged, seen: SeenRows) -> Plot:
     )
 
 
-def _flatten(model: ClusterModel, seen: SeenRows) -> tuple[Array, Array, tuple[str, str], str]:
+def _flatten(model: ClusterModel, seen: "SeenRows") -> tuple[Array, Array, tuple[str, str], str]:
     """Points and centres with two coordinates, names of these, and a word about the view."""
     if seen.X.shape[1] == 2:
         first, second = (clip(name) for name in model.encoding.column_names)
@@ -91,7 +75,7 @@ def _flatten(model: ClusterModel, seen: SeenRows) -> tuple[Array, Array, tuple[s
     return points, centres, names, words
 
 
-def plane(model: ClusterModel, seen: SeenRows) -> tuple[Array, Array, float]:
+def plane(model: ClusterModel, seen: "SeenRows") -> tuple[Array, Array, float]:
     """Origin, two orthonormal axes (2, d), and the share of the spread between centres they hold.
 
     The first principal axes of the centres, weighted by their rows; where these lie on a line or a
@@ -142,7 +126,7 @@ def _edges(points: Array, centres: Array) -> tuple[Array, Array]:
     return low - room, high + room
 
 
-def _clouds(seen: SeenRows, points: Array, centres: Array, inside: Flags) -> list[Series]:
+def _clouds(seen: "SeenRows", points: Array, centres: Array, inside: Flags) -> list[Series]:
     """Rows by cluster, outliers, centres; one colour for all rows where clusters are many."""
     few = len(centres) <= MOST_COLORS
     series = []
@@ -163,7 +147,7 @@ def _spread(name: str, points: Array, color: int, look: Look) -> Series:
     return Series(name, points[:, 0], points[:, 1], color, look)
 
 
-def distance_plot(model: ClusterModel, seen: SeenRows) -> Plot:
+def distance_plot(model: ClusterModel, seen: "SeenRows") -> Plot:
     """The share of rows at least so far from their centre."""
     n = len(seen.distances)
     ranks = np.unique(np.rint(np.geomspace(1, n, MAX_POINTS)).astype(np.intp))
@@ -191,7 +175,7 @@ def distance_plot(model: ClusterModel, seen: SeenRows) -> Plot:
     )
 
 
-def share_plot(model: ClusterModel, judged: Judged) -> Plot | None:
+def share_plot(model: ClusterModel, judged: "JudgedClusters") -> Plot | None:
     """What share of the rows each cluster has, and of the weight when it was found."""
     k = len(model.centres)
     if not 1 < k <= MOST_COLUMNS:

@@ -1,55 +1,47 @@
 """Clusters for people, as aligned text, and for programs, as the documents that --json prints."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.errors import opt
 from lrisk_cli.evaluation.agreement import Agreement
-from lrisk_cli.evaluation.gates import Verdict
-from lrisk_cli.evaluation.metrics import Figures
 from lrisk_cli.models.cluster_model import ClusterModel
-from lrisk_cli.reports.documents import gates_document, largest_first, rows_document
-from lrisk_cli.reports.terminal import (
-    describe_rows,
+from lrisk_cli.reports.facts import (
+    Fact,
+    Grid,
+    document_of,
     figure,
-    gate_row,
+    gates_document,
+    largest_first,
+    note_facts,
     number,
-    plain,
-    print_pairs,
-    print_rows,
-    recorded_rows,
+    plural,
+    rows_fact,
 )
+from lrisk_cli.reports.model_facts import describe_features, recorded_rows
+from lrisk_cli.reports.terminal import print_facts, print_grid, print_rows, print_verdicts
+
+if TYPE_CHECKING:
+    from lrisk_cli.api.cluster import Clustered
+    from lrisk_cli.api.evaluate import ClusterEvaluation
+    from lrisk_cli.evaluation.cluster_judging import JudgedClusters
 
 # Wider tables of centres do not fit a terminal; longer ones are for `show`.
 MOST_CENTRES = 8
 MOST_COLUMNS = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judged:
-    """Rows among clusters. sizes, outliers: (k,) rows of each cluster, and outliers among them."""
-
-    counts: RowCounts
-    sizes: Sequence[int]
-    outliers: Sequence[int]
-    figures: Figures
-    agreement: Agreement | None
-
-
-def print_clusters(
-    model: ClusterModel, judged: Judged, saved_to: str | None, notes: Sequence[str]
-) -> None:
+def print_clusters(saved_to: str | None, found: "Clustered") -> None:
     """What `cluster` did and found."""
-    print_pairs(
+    model, judged = found.model, found.judged
+    print_facts(
         [
-            ("model", describe_clusters(model)),
-            ("rows", describe_rows(judged.counts)),
-            *course(model),
-            ("outliers", describe_outliers(model, judged)),
-            *(("note", plain(note)) for note in notes),
+            cluster_fact(model),
+            rows_fact(judged.counts),
+            *search_facts(model),
+            outliers_fact(model, judged),
+            *note_facts(found.notes),
         ]
     )
     _print_curve(model)
@@ -66,91 +58,95 @@ def print_clusters(
     )
 
 
-def print_cluster_evaluation(
-    path: str, model: ClusterModel, judged: Judged, verdicts: Sequence[Verdict]
-) -> None:
+def print_cluster_evaluation(found: "ClusterEvaluation") -> None:
     """The figures of clusters on a table, and what the gates say."""
-    print_pairs(
+    print_facts(
         [
-            ("model", f"{path}: {describe_clusters(model)}"),
-            ("rows", describe_rows(judged.counts)),
-            ("outliers", describe_outliers(model, judged)),
+            cluster_fact(found.model, found.path),
+            rows_fact(found.counts),
+            outliers_fact(found.model, found.judged),
         ]
     )
     print()
-    _print_sizes(judged)
+    _print_sizes(found.judged)
     print()
-    _print_figures(judged)
-    if verdicts:
-        print()
-        print_rows([gate_row(verdict) for verdict in verdicts], numbers=False)
+    _print_figures(found.judged)
+    print_verdicts(found.verdicts)
 
 
 def print_cluster_model(path: str, model: ClusterModel) -> None:
     """A file of clusters: how they were found, and their centres in units of the file."""
-    fit = model.fit
-    rows = describe_rows(recorded_rows(fit))
-    print_pairs([("model", f"{path}: {describe_clusters(model)}"), ("rows", rows), *course(model)])
+    rows = rows_fact(recorded_rows(model.fit))
+    print_facts([cluster_fact(model, path), rows, *search_facts(model)])
     _print_curve(model)
     print()
-    sizes = model.sizes.tolist()
-    print_rows(
-        [
-            ["cluster", "rows", "weight"],
-            *(
-                [str(j), str(size), number(weight)]
-                for j, (size, weight) in enumerate(zip(sizes, model.weights, strict=True))
-            ),
-        ]
-    )
+    each = zip(model.sizes.tolist(), model.weights, strict=True)
+    rows_of = [[str(j), str(size), number(weight)] for j, (size, weight) in enumerate(each)]
+    print_grid(Grid(["cluster", "rows", "weight"], rows_of))
     _print_centres(model, None)
 
 
-def describe_clusters(model: ClusterModel) -> str:
-    """One line on what the clusters are."""
-    k, encoding = len(model.centres), model.encoding
-    n_features = len(encoding.features)
-    features = f"{n_features} feature" + "s" * (n_features != 1)
-    if encoding.n_columns != n_features:
-        features += f" ({encoding.n_columns} columns)"
-    return f"{k} cluster{'s' * (k != 1)} on {features}; {model.risk} of squared distances"
+def cluster_fact(model: ClusterModel, path: str | None = None) -> Fact:
+    """What the clusters are. path: of their file, where that names them."""
+    k = len(model.centres)
+    features = describe_features(model.encoding)
+    what = f"{plural(k, 'cluster')} on {features}; {model.risk} of squared distances"
+    text = what if path is None else f"{path}: {what}"
+    return Fact("model", text, {"k": k, "risk": model.risk})
 
 
-def cluster_document(
-    path: str | None,
-    model: ClusterModel,
-    judged: Judged,
-    timings: Mapping[str, float],
-    notes: Sequence[str],
-) -> dict[str, Any]:
-    """What `cluster --json` prints. timings: seconds by name."""
+def search_facts(model: ClusterModel) -> list[Fact]:
+    """How the centres were found."""
+    fit = model.fit
+    n_starts = len(fit.starts)
+    starts = f"best of {n_starts} starts" if n_starts > 1 else "one start"
+    unit = "epochs" if fit.solver == "sgd" else "iterations"
+    scale = " on the standardised scale" if fit.objective_scale == "standardised" else ""
+    return [
+        Fact("solver", f"{fit.solver}, {starts}, {fit.iterations} {unit}", {"fit": fit.as_dict()}),
+        Fact("end", fit.status, continued=True),
+        Fact("objective", f"{fit.objective:.9g}{scale}"),
+        Fact("seed", str(fit.seed), detail=True),
+    ]
+
+
+def outliers_fact(model: ClusterModel, judged: "JudgedClusters") -> Fact:
+    """How many rows lie far from every centre, and how far that is."""
+    border, total = model.outlier_distance, sum(judged.outliers)
+    values = {"outliers": {"rows": total, "distance": border}}
+    if border is None:
+        return Fact("outliers", "none: this risk counts every row", values)
+    share = 100.0 * total / sum(judged.sizes)
+    rows = f"{plural(total, 'row')} ({share:.3g} %)"
+    return Fact("outliers", f"{rows} farther than {number(border)} from every centre", values)
+
+
+def cluster_document(path: str | None, found: "Clustered") -> dict[str, Any]:
+    """What `cluster --json` prints."""
+    model, judged = found.model, found.judged
     return {
         "command": "cluster",
         "model": path,
-        "k": len(model.centres),
-        "risk": model.risk,
-        "fit": model.fit.as_dict(),
+        **document_of([cluster_fact(model), *search_facts(model)]),
         "clusters": _clusters(model, judged),
         **_judged_document(model, judged),
-        "notes": list(notes),
-        "timings": dict(timings),
+        "notes": list(found.notes),
+        "timings": dict(found.timings),
     }
 
 
-def cluster_evaluation_document(
-    path: str, model: ClusterModel, judged: Judged, verdicts: Sequence[Verdict]
-) -> dict[str, Any]:
+def cluster_evaluation_document(found: "ClusterEvaluation") -> dict[str, Any]:
     """What `evaluate --json` prints for clusters."""
-    each = zip(judged.sizes, judged.outliers, strict=True)
+    each = zip(found.judged.sizes, found.judged.outliers, strict=True)
     return {
         "command": "evaluate",
-        "model": path,
+        "model": found.path,
         "clusters": [
             {"cluster": j, "rows": rows, "outliers": outliers}
             for j, (rows, outliers) in enumerate(each)
         ],
-        **_judged_document(model, judged),
-        "gates": gates_document(verdicts),
+        **_judged_document(found.model, found.judged),
+        "gates": gates_document(found.verdicts),
     }
 
 
@@ -159,24 +155,22 @@ def cluster_model_document(path: str, model: ClusterModel) -> dict[str, Any]:
     return {
         "command": "show",
         "model": path,
-        "k": len(model.centres),
-        "risk": model.risk,
+        **document_of([cluster_fact(model)]),
         "outlier_distance": model.outlier_distance,
         "clusters": _clusters(model, None),
-        "fit": model.fit.as_dict(),
+        **document_of(search_facts(model)),
     }
 
 
-def _judged_document(model: ClusterModel, judged: Judged) -> dict[str, Any]:
+def _judged_document(model: ClusterModel, judged: "JudgedClusters") -> dict[str, Any]:
     return {
-        "rows": rows_document(judged.counts),
-        "outliers": {"rows": sum(judged.outliers), "distance": model.outlier_distance},
+        **document_of([rows_fact(judged.counts), outliers_fact(model, judged)]),
         "metrics": judged.figures,
         "labels": None if judged.agreement is None else _labels(judged.agreement),
     }
 
 
-def _clusters(model: ClusterModel, judged: Judged | None) -> list[dict[str, Any]]:
+def _clusters(model: ClusterModel, judged: "JudgedClusters | None") -> list[dict[str, Any]]:
     names = model.encoding.column_names
     return [
         {
@@ -203,30 +197,6 @@ def _labels(agreement: Agreement) -> dict[str, Any]:
     }
 
 
-def course(model: ClusterModel) -> list[tuple[str, str]]:
-    """How the centres were found."""
-    fit = model.fit
-    n_starts = len(fit.starts)
-    starts = f"best of {n_starts} starts" if n_starts > 1 else "one start"
-    unit = "epochs" if fit.solver == "sgd" else "iterations"
-    scale = " on the standardised scale" if fit.objective_scale == "standardised" else ""
-    return [
-        ("solver", f"{fit.solver}, {starts}, {fit.iterations} {unit}"),
-        ("", fit.status),
-        ("objective", f"{fit.objective:.9g}{scale}"),
-    ]
-
-
-def describe_outliers(model: ClusterModel, judged: Judged) -> str:
-    """How many rows lie far from every centre, and how far that is."""
-    if model.outlier_distance is None:
-        return "none: this risk counts every row"
-    total = sum(judged.outliers)
-    share = 100.0 * total / sum(judged.sizes)
-    rows = f"{total} row" + "s" * (total != 1)
-    return f"{rows} ({share:.3g} %) farther than {number(model.outlier_distance)} from every centre"
-
-
 def _print_curve(model: ClusterModel) -> None:
     """The numbers of clusters that were tried."""
     if not model.fit.curve:
@@ -240,7 +210,7 @@ def _print_curve(model: ClusterModel) -> None:
     print("The largest criterion is picked: Calinski and Harabasz's index of the weighted rows.")
 
 
-def _print_sizes(judged: Judged) -> None:
+def _print_sizes(judged: "JudgedClusters") -> None:
     """Rows of each cluster, and how they divide by label; planted labels are starred."""
     agreement = judged.agreement
     heads = ["cluster", "rows", "outliers"]
@@ -261,7 +231,7 @@ def _print_centres(model: ClusterModel, most: int | None) -> None:
     k, names = len(model.centres), model.encoding.column_names
     print()
     if k > MOST_CENTRES:
-        print(f"The {k} centres are in the model file and in --json.")
+        print(f"The {k} centres are in the model file and in {opt('json')}.")
         return
     spreads = np.ptp(model.encoded_centres, axis=0)
     order = largest_first(spreads)
@@ -274,7 +244,7 @@ def _print_centres(model: ClusterModel, most: int | None) -> None:
         print(f"and {len(order) - most} more columns that differ less")
 
 
-def _print_figures(judged: Judged) -> None:
+def _print_figures(judged: "JudgedClusters") -> None:
     """Risks of the squared distances, then what the labels say."""
     of_labels = {} if judged.agreement is None else judged.agreement.figures
     rows = [["risk of the squared distance", "value"]]

@@ -1,28 +1,30 @@
 """The page of `compare`: who errs least on rows not seen, whose tail is shortest, at what cost."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lrisk_cli.baselines.registry import FAMILIES
-from lrisk_cli.evaluation.comparison import Comparison, Standing
 from lrisk_cli.evaluation.registry import larger_is_better
 from lrisk_cli.names import DEFAULT_RISK, Task
-from lrisk_cli.reports.comparisons import PLANTED, SHOWN, cell
+from lrisk_cli.reports.comparisons import PLANTED, cell, comparison_facts, comparison_grid
+from lrisk_cli.reports.facts import Fact
 from lrisk_cli.reports.figures import Plot, Series, draw
 from lrisk_cli.reports.html import (
-    Block,
-    Facts,
     Figure,
-    Notes,
     Page,
     Section,
     Table,
     Tiles,
     brief,
     clip,
+    facts_block,
+    notes_block,
 )
-from lrisk_cli.reports.terminal import describe_rows
+
+if TYPE_CHECKING:
+    from lrisk_cli.evaluation.comparison import Comparison, Standing
 
 # The figure that methods are ordered by, and whether more of it is better.
 MAIN = {Task.REGRESSION: "rmse", Task.CLASSIFICATION: "accuracy"}
@@ -32,18 +34,17 @@ KINDS = {"risk": ("risks", 1), "rival": ("rivals", 2), "oracle": ("oracle", 0)}
 DEVIATIONS = "Bars: the deviation between splits on either side of the mean."
 
 
-def comparison_page(comparison: Comparison, command_line: str) -> Page:
+def comparison_page(comparison: "Comparison", command_line: str) -> Page:
     """The table of methods, its main columns as figures, what was done."""
     main = MAIN[comparison.task]
-    notes: list[Block] = [Notes(comparison.notes)] if comparison.notes else []
     figures = [_figure(comparison, name) for name in (main, DEFAULT_RISK, "max", "seconds")]
     planted = [_figure(comparison, name) for name in PLANTED] if comparison.spoilt else []
     sections = [
-        Section("At a glance", [_tiles(comparison), *notes]),
+        Section("At a glance", [_tiles(comparison), *notes_block(comparison.notes)]),
         Section("Errors, tails and time", figures),
         *([Section("Finding the planted rows", planted, lead=FINDING)] if planted else []),
         Section("All methods", [_table(comparison)], lead=_table_words(comparison)),
-        Section("What was done", [Facts(_facts(comparison))]),
+        Section("What was done", [facts_block(_facts(comparison))]),
     ]
     best = _best(comparison, main)
     n_methods = len(_contenders(comparison))
@@ -66,18 +67,18 @@ def _word(name: str) -> str:
     return "highest" if _more_is_better(name) else "lowest"
 
 
-def _best(comparison: Comparison, name: str) -> Standing:
+def _best(comparison: "Comparison", name: str) -> "Standing":
     """The method with the best mean, the oracle apart; the first of equals."""
     sign = -1.0 if _more_is_better(name) else 1.0
     known = [each for each in _contenders(comparison) if each.mean(name) is not None]
     return min(known, key=lambda each: sign * (each.mean(name) or 0.0))
 
 
-def _contenders(comparison: Comparison) -> list[Standing]:
+def _contenders(comparison: "Comparison") -> "list[Standing]":
     return [each for each in comparison.standings if each.kind != "oracle"]
 
 
-def _tiles(comparison: Comparison) -> Tiles:
+def _tiles(comparison: "Comparison") -> Tiles:
     names = [MAIN[comparison.task], DEFAULT_RISK, "max"]
     names += ["precision"] if comparison.spoilt else []
     items = []
@@ -92,7 +93,7 @@ def _more_is_better(name: str) -> bool:
     return name in PLANTED or larger_is_better(name)
 
 
-def _figure(comparison: Comparison, name: str) -> Figure:
+def _figure(comparison: "Comparison", name: str) -> Figure:
     """One figure of all methods, the best at the top, with deviations."""
     known = [each for each in comparison.standings if each.mean(name) is not None]
     means = np.array([each.mean(name) for each in known], np.float64)
@@ -121,7 +122,7 @@ def _figure(comparison: Comparison, name: str) -> Figure:
     return draw(plot, name.replace(":", "-").replace(".", "-"))
 
 
-def _marks(ranked: Sequence[Standing], means: np.ndarray) -> list[Series]:
+def _marks(ranked: "Sequence[Standing]", means: np.ndarray) -> list[Series]:
     """The means, in a colour for each kind of method."""
     places = np.arange(len(ranked), dtype=np.float64)
     series = []
@@ -132,7 +133,7 @@ def _marks(ranked: Sequence[Standing], means: np.ndarray) -> list[Series]:
     return series
 
 
-def _bars(ranked: Sequence[Standing], name: str, *, is_log: bool) -> list[Series]:
+def _bars(ranked: "Sequence[Standing]", name: str, *, is_log: bool) -> list[Series]:
     """One deviation to either side of the mean; not below a tenth of it on a logarithmic axis."""
     series = []
     for place, each in enumerate(ranked):
@@ -146,36 +147,33 @@ def _bars(ranked: Sequence[Standing], name: str, *, is_log: bool) -> list[Series
     return series
 
 
-def _table(comparison: Comparison) -> Table:
-    names = [*SHOWN[comparison.task], *(PLANTED if comparison.spoilt else ()), "seconds"]
-    rows = [
-        [each.method, *(_figures(each, name) for name in names)] for each in comparison.standings
-    ]
-    return Table("Figures of each method on rows it has not seen", ["method", *names], rows)
+def _table(comparison: "Comparison") -> Table:
+    grid = comparison_grid(comparison)
+    rows = [[text.replace("+-", "±") for text in row] for row in grid.rows]
+    return Table("Figures of each method on rows it has not seen", grid.heads, rows)
 
 
-def _figures(standing: Standing, name: str) -> str:
+def _figures(standing: "Standing", name: str) -> str:
     return cell(standing, name).replace("+-", "±")
 
 
-def _table_words(comparison: Comparison) -> str:
+def _table_words(comparison: "Comparison") -> str:
     words = "Losses in units of the file."
     if comparison.n_splits > 1:
         words = f"Means over the splits, ± the deviation between them. {words}"
     return words
 
 
-def _facts(comparison: Comparison) -> list[tuple[str, str]]:
+def _facts(comparison: "Comparison") -> list[Fact]:
     contest = comparison.contest
     first = contest.fits[0]
     rivals = [rival.name for rival in contest.rivals]
+    mu = "1/n" if first.l2 is None else f"{first.l2:g}"
+    told = f"rivals are told to expect {100.0 * contest.eps:g} %"
     return [
-        ("rows", describe_rows(comparison.counts)),
-        ("judged on", comparison.judged_on),
-        *([("corrupted", comparison.spoilt)] if comparison.spoilt else []),
-        ("penalty", "the same for all: mu/2 ||w||² with mu = "
-         + ("1/n" if first.l2 is None else f"{first.l2:g}")),
-        *([("bad rows", f"rivals are told to expect {100.0 * contest.eps:g} %")] if rivals else []),
-        ("seed", str(contest.seed)),
-        *((name, str(FAMILIES[name])) for name in dict.fromkeys(rivals)),
-    ]  # fmt: skip
+        *comparison_facts(comparison),
+        Fact("penalty", f"the same for all: mu/2 ||w||² with mu = {mu}"),
+        Fact("bad rows", told if rivals else ""),
+        Fact("seed", str(contest.seed)),
+        *(Fact(name, str(FAMILIES[name])) for name in dict.fromkeys(rivals)),
+    ]

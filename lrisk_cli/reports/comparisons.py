@@ -1,11 +1,13 @@
 """Risks and rivals side by side, for people and as a document."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lrisk_cli.evaluation.comparison import Comparison, Standing
 from lrisk_cli.names import DEFAULT_RISK, Task
-from lrisk_cli.reports.documents import rows_document
-from lrisk_cli.reports.terminal import describe_rows, plain, print_pairs, print_rows
+from lrisk_cli.reports.facts import Fact, Grid, document_of, note_facts, rows_fact
+from lrisk_cli.reports.terminal import print_facts, print_grid
+
+if TYPE_CHECKING:
+    from lrisk_cli.evaluation.comparison import Comparison, Standing
 
 # The figures of the table, by task; smaller is better for all but accuracy.
 SHOWN = {
@@ -15,34 +17,42 @@ SHOWN = {
 PLANTED = ("found", "precision")
 
 
-def print_comparison(comparison: Comparison) -> None:
+def print_comparison(comparison: "Comparison") -> None:
     """A line for each method: figures on rows that it has not seen, and what it took."""
-    print_pairs(
-        [
-            ("rows", describe_rows(comparison.counts)),
-            ("judged on", comparison.judged_on),
-            *([("corrupted", comparison.spoilt)] if comparison.spoilt else []),
-            *(("note", plain(note)) for note in comparison.notes),
-        ]
-    )
+    print_facts([*comparison_facts(comparison), *note_facts(comparison.notes)])
     print()
-    shown = SHOWN[comparison.task]
-    planted = PLANTED if comparison.spoilt else ()
-    heads = ["method", *shown, *planted, "seconds"]
-    rows = [
-        [each.method, *(cell(each, name) for name in heads[1:])] for each in comparison.standings
-    ]
-    print_rows([heads, *rows])
+    print_grid(comparison_grid(comparison))
     print()
     print("Means over the splits, +- the deviation between them; losses in units of the file.")
-    if planted:
+    if comparison.spoilt:
         print(
             "found: share of the planted rows among as many of the largest scores; precision: "
             "average precision of the scores."
         )
 
 
-def cell(standing: Standing, name: str) -> str:
+def comparison_facts(comparison: "Comparison") -> list[Fact]:
+    """The rows, and what was done to them."""
+    return [
+        Fact("task", str(comparison.task), {"task": str(comparison.task)}, detail=True),
+        rows_fact(comparison.counts),
+        Fact(
+            "judged on",
+            comparison.judged_on,
+            {"splits": comparison.n_splits, "judged_on": comparison.judged_on},
+        ),
+        Fact("corrupted", comparison.spoilt, {"corruption": comparison.corruption}),
+    ]
+
+
+def comparison_grid(comparison: "Comparison") -> Grid:
+    """A row for each method, a column for each figure."""
+    names = [*SHOWN[comparison.task], *(PLANTED if comparison.spoilt else ()), "seconds"]
+    rows = [[each.method, *(cell(each, name) for name in names)] for each in comparison.standings]
+    return Grid(["method", *names], rows)
+
+
+def cell(standing: "Standing", name: str) -> str:
     """Mean and deviation of a figure; nothing where it is not defined."""
     mean, deviation = standing.mean(name), standing.deviation(name)
     if mean is None:
@@ -57,21 +67,17 @@ def number4(value: float) -> str:
     return f"{value:.4g}"
 
 
-def comparison_document(comparison: Comparison) -> dict[str, Any]:
+def comparison_document(comparison: "Comparison") -> dict[str, Any]:
     """What `compare --json` prints."""
     return {
         "command": "compare",
-        "task": str(comparison.task),
-        "rows": rows_document(comparison.counts),
-        "splits": comparison.n_splits,
-        "judged_on": comparison.judged_on,
-        "corruption": comparison.corruption,
+        **document_of(comparison_facts(comparison)),
         "methods": [_standing(each) for each in comparison.standings],
         "notes": list(comparison.notes),
     }
 
 
-def _standing(standing: Standing) -> dict[str, Any]:
+def _standing(standing: "Standing") -> dict[str, Any]:
     names = [*standing.trials[0].figures, "seconds", *PLANTED]
     figures = {name: standing.mean(name) for name in names}
     deviations = {name: standing.deviation(name) for name in names}

@@ -2,14 +2,24 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from lrisk_cli.design.raw_rows import RowCounts
-from lrisk_cli.evaluation.gates import Verdict, Worsening
-from lrisk_cli.evaluation.metrics import Figures, Intervals
-from lrisk_cli.evaluation.selection import Candidate, CrossValidation
 from lrisk_cli.models.model import Model, original_units
+from lrisk_cli.reports.facts import (
+    document_of,
+    gates_document,
+    held_out_rows,
+    rows_document,
+    rows_fact,
+)
+from lrisk_cli.reports.model_facts import model_facts, run_facts
+
+if TYPE_CHECKING:
+    from lrisk_cli.api.evaluate import Evaluation
+    from lrisk_cli.api.fit import FitResult, Fits
+    from lrisk_cli.api.predict import Predictions
+    from lrisk_cli.evaluation.selection import Candidate, CrossValidation
 
 
 def print_document(document: Mapping[str, Any]) -> None:
@@ -23,61 +33,33 @@ def encode_document(document: Mapping[str, Any]) -> bytes:
     return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
 
 
-def rows_document(counts: RowCounts) -> dict[str, Any]:
-    """Rows read, used and dropped, how many for which reason, and cells filled in, if any."""
-    dropped = sum(counts.dropped.values())
+def fits_document(fits: "Fits") -> dict[str, Any]:
+    """What `fit --json` prints; for several risks, the document of each."""
+    timings = dict(fits.timings)
+    if len(fits.results) == 1:
+        return fit_document(fits, fits.results[0], timings)
+    documents = [fit_document(fits, each, {"solve_s": each.seconds}) for each in fits.results]
+    return {"command": "fit", "fits": documents, "timings": timings}
+
+
+def fit_document(fits: "Fits", result: "FitResult", timings: Mapping[str, float]) -> dict[str, Any]:
+    """One fit. timings: seconds by name."""
+    model, counts = result.model, fits.counts
+    chosen = {} if fits.choice is None else {"cross_validation": choice_document(fits.choice)}
     return {
-        "read": counts.read,
-        "used": counts.used,
-        "dropped": dropped,
-        "reasons": dict(counts.dropped),
-        **({"filled": dict(counts.filled)} if counts.filled else {}),
-    }
-
-
-def held_out_rows(counts: RowCounts) -> int:
-    """Rows that were read and kept for testing."""
-    return counts.read - counts.used - sum(counts.dropped.values())
-
-
-def fit_document(
-    path: str | None,
-    model: Model,
-    counts: RowCounts,
-    training: Figures,
-    holdout: Figures | None,
-    timings: Mapping[str, float],
-    notes: Sequence[str] = (),
-    choice: CrossValidation | None = None,
-) -> dict[str, Any]:
-    """What `fit --json` prints. timings: seconds by name."""
-    document = {
         "command": "fit",
-        "model": path,
-        "task": str(model.task),
-        "risk": model.risk,
-        "loss": model.loss,
-        "l2": model.l2,
-        "feature_map": model.feature_map.summary(),
-        **_exposure(model),
-        "fit": model.fit.as_dict(),
-        "training": training,
-        "holdout": holdout,
+        "model": result.files.model,
+        **document_of([*model_facts(model), *run_facts(model)]),
+        "training": result.figures["training"],
+        "holdout": result.tested,
         "rows": {**rows_document(counts), "held_out": held_out_rows(counts)},
-        "notes": list(notes),
+        "notes": [*fits.notes, *result.notes],
         "timings": dict(timings),
+        **chosen,
     }
-    return document if choice is None else {**document, "cross_validation": choice_document(choice)}
 
 
-def path_document(
-    fits: Sequence[Mapping[str, Any]], timings: Mapping[str, float]
-) -> dict[str, Any]:
-    """What `fit --json` prints for several risks: the document of each."""
-    return {"command": "fit", "fits": list(fits), "timings": dict(timings)}
-
-
-def choice_document(choice: CrossValidation) -> dict[str, Any]:
+def choice_document(choice: "CrossValidation") -> dict[str, Any]:
     """The figures of all candidates and which was chosen."""
     scheme = choice.scheme
     return {
@@ -97,7 +79,7 @@ def choice_document(choice: CrossValidation) -> dict[str, Any]:
     }
 
 
-def _candidate(candidate: Candidate) -> dict[str, Any]:
+def _candidate(candidate: "Candidate") -> dict[str, Any]:
     return {
         "risk": str(candidate.options.risk),
         "l2": candidate.l2,
@@ -106,113 +88,63 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-def evaluation_document(
-    path: str,
-    counts: RowCounts,
-    figures: Figures,
-    intervals: Intervals | None,
-    verdicts: Sequence[Verdict],
-) -> dict[str, Any]:
+def evaluation_document(found: "Evaluation") -> dict[str, Any]:
     """What `evaluate --json` prints; intervals only where they were asked for."""
-    document: dict[str, Any] = {
+    intervals = {name: list(ends) for name, ends in (found.intervals or {}).items()}
+    return {
         "command": "evaluate",
-        "model": path,
-        "rows": rows_document(counts),
-        "metrics": figures,
+        "model": found.path,
+        **document_of([rows_fact(found.counts)]),
+        "metrics": found.figures,
+        **({} if found.intervals is None else {"intervals": intervals}),
+        "gates": gates_document(found.verdicts),
     }
-    if intervals is not None:
-        document["intervals"] = {name: list(ends) for name, ends in intervals.items()}
-    return {**document, "gates": gates_document(verdicts)}
 
 
-def prediction_document(model: str, output: str | None, counts: RowCounts) -> dict[str, Any]:
-    """What `lrisk predict --json` prints; the predictions are in the file."""
+def prediction_document(done: "Predictions") -> dict[str, Any]:
+    """What `predict --json` prints; the predictions are in the file."""
     return {
         "command": "predict",
-        "model": model,
-        "predictions": output,
-        "rows": rows_document(counts),
-    }
-
-
-def gates_document(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """Each gate with what it judged."""
-    return [gate_document(verdict) for verdict in verdicts]
-
-
-def gate_document(verdict: Verdict) -> dict[str, Any]:
-    """A gate, the figure it met, and whether that fails it, or is worth a warning."""
-    gate = verdict.gate
-    stored = {"stored": gate.stored} if isinstance(gate, Worsening) else {}
-    return {
-        "gate": str(gate),
-        "metric": gate.metric,
-        "value": verdict.value,
-        "comparison": gate.comparison,
-        "threshold": gate.threshold,
-        **stored,
-        "failed": verdict.failed,
-        "warned": verdict.warned,
+        "model": done.model,
+        "predictions": done.output,
+        **document_of([rows_fact(done.counts)]),
     }
 
 
 def model_document(path: str, model: Model) -> dict[str, Any]:
-    """What `show --json` prints: coefficients in units of the file, largest effect first.
-
-    A kernel model has no coefficients of columns, so it shows none.
-    """
-    outputs = output_names(model)
+    """What `show --json` prints: coefficients in units of the file, largest effect first."""
+    facts = document_of([*model_facts(model), *run_facts(model)])
     return {
         "command": "show",
         "model": path,
-        "task": str(model.task),
+        "task": facts.pop("task"),
         "target": model.target.name,
         "classes": list(model.target.classes),
-        "risk": model.risk,
-        "loss": model.loss,
-        "l2": model.l2,
-        "feature_map": model.feature_map.summary(),
-        **_exposure(model),
-        **(_coefficients(model, outputs) if model.is_linear else {}),
-        "fit": model.fit.as_dict(),
+        **{key: value for key, value in facts.items() if key != "fit"},
+        **_coefficients(model),
+        "fit": facts["fit"],
     }
 
 
-def _exposure(model: Model) -> dict[str, str]:
-    """The column of exposures, of models that have one."""
-    name = model.encoding.exposure
-    return {} if name is None else {"exposure": name}
-
-
-def _coefficients(model: Model, outputs: Sequence[str]) -> dict[str, Any]:
+def _coefficients(model: Model) -> dict[str, Any]:
+    """Of a linear model; a kernel model has none of columns, so it shows none."""
     units = original_units(model)
+    if units is None:
+        return {}
+
+    def by_output(values: Any) -> float | dict[str, float]:
+        """The number itself where there is one output, otherwise numbers by class."""
+        numbers: list[float] = values.tolist()
+        return numbers[0] if len(numbers) == 1 else dict(zip(units.outputs, numbers, strict=True))
+
     return {
-        "intercept": _by_output(outputs, units.intercepts),
+        "intercept": by_output(units.intercepts),
         "coefficients": [
             {
                 "column": units.columns[j],
                 "effect": float(units.effects[j]),
-                "coefficient": _by_output(outputs, units.coefficients[j]),
+                "coefficient": by_output(units.coefficients[j]),
             }
-            for j in largest_first(units.effects)
+            for j in units.order
         ],
     }
-
-
-def _by_output(outputs: Sequence[str], values: Any) -> float | dict[str, float]:
-    """The number itself where there is one output, otherwise numbers by class."""
-    numbers: list[float] = values.tolist()
-    return numbers[0] if len(numbers) == 1 else dict(zip(outputs, numbers, strict=True))
-
-
-def output_names(model: Model) -> list[str]:
-    """What each output of the model is about: the target, or a class of it."""
-    classes = model.target.classes
-    return (
-        [model.target.name] if not classes else list(classes[1:] if len(classes) == 2 else classes)
-    )
-
-
-def largest_first(effects: Any) -> list[int]:
-    """Positions by falling effect; equal ones in their order."""
-    return sorted(range(len(effects)), key=lambda j: -float(effects[j]))

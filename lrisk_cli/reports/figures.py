@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lrisk_cli.reports.facts import plain
 from lrisk_cli.reports.html import Figure, Key, Table, dash_of
 from lrisk_cli.reports.svg import INK, MUTED, RULE, SERIES, clean_svg
-from lrisk_cli.reports.terminal import plain
 from lrisk_cli.types import Array
 
 Look = Literal["line", "step", "dots", "marks", "spots", "crosses", "bars"]

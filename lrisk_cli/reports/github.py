@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lrisk_cli.evaluation.gates import Verdict
-from lrisk_cli.reports.terminal import gate_row, plain
+from lrisk_cli.evaluation.worst_rows import MOST_SHOWN
+from lrisk_cli.reports.facts import gate_row, plain
 
 NamedVerdict = tuple[str | None, Verdict]
 
-MOST_SHOWN = 9
 # A cell of a table may hold a novel.
 _LONGEST = 300
 # What means something to Markdown; the rest of HTML goes by way of & and <.

@@ -16,7 +16,8 @@ from typing import Any, ClassVar, TypeAlias
 
 from lrisk_cli import __version__
 from lrisk_cli.errors import UsageError
-from lrisk_cli.reports.terminal import plain
+from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.reports.facts import Fact, gate_row, plain
 from lrisk_cli.tables.table import write_bytes
 
 MAX_BYTES = 2_000_000
@@ -166,6 +167,30 @@ class Page:
     command_line: str
     timed: bool = False
     program: str = "lrisk"
+
+
+def facts_block(facts: Sequence[Fact], *, beside: bool = False) -> Facts:
+    """Facts of a result with their details."""
+    return Facts([(fact.label, fact.text) for fact in facts if fact.text], beside)
+
+
+def notes_block(notes: Sequence[str]) -> list[Block]:
+    """The notes, if there are any."""
+    return [Notes(notes)] if notes else []
+
+
+def gates_section(
+    verdicts: Sequence[Verdict], models: Sequence[str | None] | None = None
+) -> list[Section]:
+    """The gates and what they met, if there are any. models: that met them, if several could."""
+    if not verdicts:
+        return []
+    heads = ["gate", "verdict", "figure"]
+    rows = [gate_row(verdict) for verdict in verdicts]
+    if models is not None:
+        heads.append("model")
+        rows = [[*row, model or ""] for row, model in zip(rows, models, strict=True)]
+    return [Section("Gates", [Table(GATES, heads, rows, texts=len(heads))])]
 
 
 def dash_of(color: int) -> int:

@@ -1,10 +1,10 @@
 """Gates as JUnit XML, which CI systems show as tests: one case for each gate."""
 
 from collections.abc import Sequence
-from xml.sax.saxutils import quoteattr
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from lrisk_cli.evaluation.gates import Verdict
-from lrisk_cli.reports.terminal import plain
+from lrisk_cli.reports.facts import plain
 
 NamedVerdict = tuple[str | None, Verdict]
 
@@ -18,46 +18,24 @@ def junit_document(
     sentence goes to the output of the case.
     """
     n_failed = sum(verdict.failed for _, verdict in verdicts)
-    counts = f'tests="{len(verdicts) + len(skipped)}" failures="{n_failed}"'
-    name = _attribute(f"lrisk {command} {subject}")
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuites {counts} errors="0">',
-        f'<testsuite name={name} {counts} errors="0" skipped="{len(skipped)}">',
-        *(_case(command, model, verdict) for model, verdict in verdicts),
-        *(_skipped(command, sentence) for sentence in skipped),
-        "</testsuite>",
-        "</testsuites>",
-    ]
-    return ("\n".join(lines) + "\n").encode()
+    counts = {"tests": str(len(verdicts) + len(skipped)), "failures": str(n_failed), "errors": "0"}
+    root = Element("testsuites", counts)
+    name = plain(f"lrisk {command} {subject}")
+    suite = SubElement(root, "testsuite", {"name": name, **counts, "skipped": str(len(skipped))})
+    for model, verdict in verdicts:
+        case = _case(suite, command, f"{model}: " * (model is not None) + str(verdict.gate))
+        if verdict.failed:
+            SubElement(case, "failure", {"type": "gate", "message": plain(verdict.sentence)})
+        elif verdict.warned:
+            SubElement(case, "system-out").text = plain(f"warning: {verdict.sentence}")
+    for sentence in skipped:
+        case = _case(suite, command, sentence.partition(" ")[0])
+        SubElement(case, "skipped", {"message": plain(sentence)})
+    indent(root, space="")
+    text: bytes = tostring(root, encoding="UTF-8", xml_declaration=True)
+    return text + b"\n"
 
 
-def _case(command: str, model: str | None, verdict: Verdict) -> str:
-    name = str(verdict.gate) if model is None else f"{model}: {verdict.gate}"
-    head = f'<testcase classname="lrisk.{command}" name={_attribute(name)}'
-    if verdict.failed:
-        return f'{head}><failure type="gate" message={_attribute(verdict.sentence)}/></testcase>'
-    if verdict.warned:
-        warning = _text(f"warning: {verdict.sentence}")
-        return f"{head}><system-out>{warning}</system-out></testcase>"
-    return f"{head}/>"
-
-
-def _skipped(command: str, sentence: str) -> str:
-    name, message = _attribute(sentence.partition(" ")[0]), _attribute(sentence)
-    return (
-        f'<testcase classname="lrisk.{command}" name={name}><skipped message={message}/></testcase>'
-    )
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(_allowed(text))
-
-
-def _text(text: str) -> str:
-    return _allowed(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _allowed(text: str) -> str:
-    """Characters that XML has no place for are spelled out, as on a terminal."""
-    return plain(text)
+def _case(suite: Element, command: str, name: str) -> Element:
+    """A case. XML has no place for control characters: they are spelled out, as on a terminal."""
+    return SubElement(suite, "testcase", {"classname": f"lrisk.{command}", "name": plain(name)})

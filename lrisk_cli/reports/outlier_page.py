@@ -1,51 +1,48 @@
 """The page of `detect-outliers`: how many rows stand out, how far, and for which columns."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
 from lrisk_cli.reports.html import (
-    GATES,
-    Block,
-    Facts,
     Figure,
-    Notes,
     Page,
     Section,
     Table,
     Tiles,
     brief,
     clip,
+    facts_block,
+    gates_section,
+    notes_block,
 )
-from lrisk_cli.reports.outliers import Found, describe_border, facts
-from lrisk_cli.reports.terminal import gate_row
+from lrisk_cli.reports.outliers import describe_border, outlier_facts, top_grid
 from lrisk_cli.types import Array
+
+if TYPE_CHECKING:
+    from lrisk_cli.outliers.detection import Outliers
 
 MOST_COLUMNS = 12
 
 
-def outlier_page(found: Found, command_line: str) -> Page:
+def outlier_page(found: "Outliers", command_line: str) -> Page:
     """Tiles, the scores with the threshold, the columns named most often, the first rows."""
     figures = [draw(score_plot(found), "scores"), *_named_figure(found)]
-    gates = [
-        Section("Gates", [Table(GATES, ["gate", "verdict", "figure"],
-                                [gate_row(verdict) for verdict in found.verdicts], texts=3)])
-    ]  # fmt: skip
-    notes: list[Block] = [Notes(found.notes)] if found.notes else []
     sections = [
-        Section("At a glance", [_tiles(found), *notes]),
-        *(gates if found.verdicts else []),
+        Section("At a glance", [_tiles(found), *notes_block(found.notes)]),
+        *gates_section(found.verdicts),
         Section("Scores", figures),
         Section("The first rows of the ranking", [_top_table(found)]),
-        Section("What was done", [Facts(facts(found))]),
+        Section("What was done", [facts_block(outlier_facts(found))]),
     ]
     title = f"Outliers among {found.counts.used:,} rows"
     lead = f"{describe_border(found)}."
     return Page("detect-outliers", title, lead[:1].upper() + lead[1:], sections, command_line)
 
 
-def score_plot(found: Found) -> Plot:
+def score_plot(found: "Outliers") -> Plot:
     """Sorted scores, the largest first, and the threshold."""
     ranks, values = found.curve
     border = found.border
@@ -77,7 +74,7 @@ def score_plot(found: Found) -> Plot:
     )
 
 
-def _lines(found: Found, ranks: Array, values: Array) -> list[Series]:
+def _lines(found: "Outliers", ranks: Array, values: Array) -> list[Series]:
     """One line for the outliers, one for the others; they meet."""
     n_above = int(np.count_nonzero(ranks <= found.n_outliers))
     above = slice(0, n_above + 1)
@@ -85,7 +82,7 @@ def _lines(found: Found, ranks: Array, values: Array) -> list[Series]:
     return [Series("outliers", ranks[above], values[above], 2), *lines] if n_above else lines
 
 
-def _named_figure(found: Found) -> list[Figure]:
+def _named_figure(found: "Outliers") -> list[Figure]:
     """The columns that come first among the reasons, by how many rows, if they are several."""
     if len(found.named) < 2:
         return []
@@ -115,7 +112,7 @@ def _whole_ticks(largest: int) -> dict[float, str]:
     return {float(n): f"{n:,}" for n in (k * largest // steps for k in range(steps + 1))}
 
 
-def _tiles(found: Found) -> Tiles:
+def _tiles(found: "Outliers") -> Tiles:
     share = 100.0 * float(found.figures["outlier_fraction"] or 0.0)
     how = "estimated" if found.contamination is None else "as asked"
     return Tiles(
@@ -128,18 +125,14 @@ def _tiles(found: Found) -> Tiles:
     )
 
 
-def _top_table(found: Found) -> Table:
-    names = ["rank", "row", *(["id"] if found.has_ids else []), "why"]
-    rows: Sequence[Sequence[str]] = [
-        [
-            str(row.rank),
-            str(row.row),
-            *([str(row.id)] if found.has_ids else []),
-            row.reason,
-            f"{row.score:.4g}",
-            "yes" if row.is_outlier else "no",
-        ]
-        for row in found.top
-    ]
+def _top_table(found: "Outliers") -> Table:
+    """The same rows as in the terminal; the words come first, then the numbers."""
+    grid = top_grid(found)
+    n_names = 3 if found.has_ids else 2
+
+    def words_first(row: Sequence[str]) -> list[str]:
+        return [*row[:n_names], row[-1], *row[n_names:-1]]
+
     caption = f"The {len(found.top)} rows of the largest scores"
-    return Table(caption, [*names, "score", "outlier"], rows, texts=len(names))
+    rows = [words_first(row) for row in grid.rows]
+    return Table(caption, words_first(grid.heads), rows, texts=n_names + 1)

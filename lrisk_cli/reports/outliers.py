@@ -1,157 +1,105 @@
 """Outliers for people, as aligned text, and for programs, as the document that --json prints."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from shutil import get_terminal_size
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from lrisk_cli.design.raw_rows import RowCounts
-from lrisk_cli.evaluation.gates import Verdict
-from lrisk_cli.evaluation.metrics import Figures
+from lrisk_cli.errors import opt
+from lrisk_cli.evaluation.worst_rows import MOST_SHOWN, name_row
 from lrisk_cli.models.cluster_model import ClusterModel
-from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
-from lrisk_cli.reports.clusters import describe_clusters
-from lrisk_cli.reports.documents import gates_document, rows_document
-from lrisk_cli.reports.terminal import (
-    describe_model,
-    describe_rows,
-    gate_row,
+from lrisk_cli.reports.clusters import cluster_fact
+from lrisk_cli.reports.facts import (
+    Fact,
+    Grid,
+    document_of,
+    gates_document,
+    note_facts,
     number,
     plain,
-    print_pairs,
-    print_rows,
+    plural,
+    rows_fact,
 )
-from lrisk_cli.robust.scale_mixture import Threshold
+from lrisk_cli.reports.model_facts import model_facts
+from lrisk_cli.reports.terminal import print_facts, print_verdicts
+
+if TYPE_CHECKING:
+    from lrisk_cli.outliers.detection import Outliers, TopRow
 
 NARROWEST, WIDEST = 60, 120
 
 
-@dataclass(frozen=True, slots=True)
-class TopRow:
-    """A row of the ranking. parts: columns, and what they contribute to the loss; largest first."""
-
-    rank: int
-    row: int
-    id: str | int | None
-    loss: float
-    score: float
-    is_outlier: bool
-    reason: str
-    parts: Sequence[tuple[str, float]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """What `detect-outliers` found.
-
-    fitted: whether the model was fitted to these rows. contamination: as asked, None for auto.
-    named: how many of the rows explained name a column first. curve: (2, m) ranks and scores.
-    """
-
-    model: Model | ClusterModel
-    model_path: str | None
-    fitted: bool
-    counts: RowCounts
-    contamination: float | None
-    border: Threshold
-    n_outliers: int
-    figures: Figures
-    top: Sequence[TopRow]
-    named: Mapping[str, int]
-    curve: NDArray[np.float64]
-    verdicts: Sequence[Verdict]
-    notes: Sequence[str]
-    ranking_path: str | None
-    timings: Mapping[str, float] = field(default_factory=dict)
-
-    def timed(self, timings: Mapping[str, float]) -> Self:
-        """The same with the seconds it took."""
-        return replace(self, timings=timings)
-
-    @property
-    def has_ids(self) -> bool:
-        """Whether rows are named by an id column."""
-        return any(row.id is not None for row in self.top)
-
-
-def print_outliers(found: Found) -> None:
+def print_outliers(found: "Outliers") -> None:
     """What was found, the top of the ranking with reasons, and what the gates say."""
-    print_pairs([*facts(found), *(("note", plain(note)) for note in found.notes)])
+    print_facts([*outlier_facts(found), *note_facts(found.notes)])
     print()
     _print_top(found)
-    if found.verdicts:
-        print()
-        print_rows([gate_row(verdict) for verdict in found.verdicts], numbers=False)
+    print_verdicts(found.verdicts)
     print()
     print(_whereabouts(found))
 
 
-def outliers_document(found: Found) -> dict[str, Any]:
+def outliers_document(found: "Outliers") -> dict[str, Any]:
     """What `detect-outliers --json` prints."""
-    model = found.model
     return {
         "command": "detect-outliers",
         "model": found.model_path,
         "fitted": found.fitted,
-        **_kind_document(model),
-        "rows": rows_document(found.counts),
-        "contamination": found.border.fraction,
-        "estimated": found.contamination is None,
-        "outlier_fraction": found.figures["outlier_fraction"],
-        "n_outliers": found.n_outliers,
-        "threshold": found.border.threshold,
-        "scale": found.border.scale,
+        **document_of(outlier_facts(found)),
         "outliers": [_row_document(row, with_id=found.has_ids) for row in found.top],
         "metrics": found.figures,
         "gates": gates_document(found.verdicts),
-        "fit": model.fit.as_dict(),
+        "fit": found.model.fit.as_dict(),
         "ranking": found.ranking_path,
         "notes": list(found.notes),
         "timings": dict(found.timings),
     }
 
 
-def facts(found: Found) -> list[tuple[str, str]]:
+def outlier_facts(found: "Outliers") -> list[Fact]:
     """What rows are ranked by, and how many stand out."""
-    model = found.model
-    kernel = (
-        [("features", model.feature_map.describe())]
-        if isinstance(model, Model) and not model.is_linear
-        else []
-    )
+    border = found.border
+    counted = {
+        "contamination": border.fraction,
+        "estimated": found.contamination is None,
+        "outlier_fraction": found.figures["outlier_fraction"],
+        "n_outliers": found.n_outliers,
+        "threshold": border.threshold,
+    }
     return [
-        ("model", _describe_subject(found)),
-        *kernel,
-        ("rows", describe_rows(found.counts)),
-        ("outliers", describe_border(found)),
-        ("score", _describe_score(found)),
+        *_subject_facts(found),
+        rows_fact(found.counts),
+        Fact("outliers", describe_border(found), counted),
+        Fact("score", _describe_score(found), {"scale": border.scale}),
     ]
 
 
-def _describe_subject(found: Found) -> str:
-    model = found.model
-    what = describe_clusters(model) if isinstance(model, ClusterModel) else describe_model(model)
-    return what if found.fitted else f"{found.model_path}: {what}"
+def _subject_facts(found: "Outliers") -> list[Fact]:
+    """What the rows are ranked by, named by its file if it was read from one."""
+    model, path = found.model, None if found.fitted else found.model_path
+    if isinstance(model, ClusterModel):
+        kind = {"kind": "clusters", "target": None, "loss": "squared distance"}
+        return [Fact("model", cluster_fact(model, path).text, kind)]
+    kind = {"kind": str(model.task), "target": model.target.name, "loss": model.loss}
+    what, *others = model_facts(model, path)
+    return [
+        Fact(what.label, what.text, kind),
+        *(Fact(fact.label, fact.text, detail=fact.detail) for fact in others),
+    ]
 
 
-def describe_border(found: Found) -> str:
+def describe_border(found: "Outliers") -> str:
     """How many rows are outliers, and who said how many."""
     n, share = found.n_outliers, 100.0 * float(found.figures["outlier_fraction"] or 0.0)
-    rows = "none" if n == 0 else f"{n} row{'s' * (n != 1)} ({share:.3g} %)"
+    rows = "none" if n == 0 else f"{plural(n, 'row')} ({share:.3g} %)"
     asked = found.contamination
-    how = (
-        "estimated from the rows" if asked is None else f"as many as --contamination {asked:g} says"
-    )
+    said = opt("contamination", f"{asked:g}") if asked is not None else ""
+    how = f"as many as {said} says" if said else "estimated from the rows"
     verb = "has" if n == 1 else "have"
     return f"{rows} {verb} a score above {found.border.threshold:.3g}; {how}"
 
 
-def _describe_score(found: Found) -> str:
+def _describe_score(found: "Outliers") -> str:
     """What a score is, in units of the file."""
     model, scale = found.model, number(found.border.scale)
     if isinstance(model, ClusterModel):
@@ -161,24 +109,40 @@ def _describe_score(found: Found) -> str:
     return "minus the logarithm of the probability of the given class"
 
 
-def _print_top(found: Found) -> None:
-    """The first rows in columns; reasons go on below each other where they are long."""
-    heads = ["rank", "row", *(["id"] if found.has_ids else []), "score", "outlier", "why"]
+def outlier_sentences(found: "Outliers") -> list[str]:
+    """The first outliers of a ranking, with their reasons."""
+    return [
+        f"{name_row(row.row, row.id)}: score {row.score:.4g}; {row.reason}"
+        for row in found.top[:MOST_SHOWN]
+        if row.is_outlier
+    ]
+
+
+def top_grid(found: "Outliers") -> Grid:
+    """The first rows of the ranking; the reasons come last."""
+    ids = ["id"] if found.has_ids else []
     rows = [
         [
             str(row.rank),
             str(row.row),
-            *([plain(_id_text(row.id))] if found.has_ids else []),
+            *(["" if row.id is None else str(row.id)] if ids else []),
             f"{row.score:.4g}",
             "yes" if row.is_outlier else "no",
-            plain(row.reason),
+            row.reason,
         ]
         for row in found.top
     ]
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)][:-1]
+    return Grid(["rank", "row", *ids, "score", "outlier", "why"], rows)
+
+
+def _print_top(found: "Outliers") -> None:
+    """The first rows in columns; reasons go on below each other where they are long."""
+    grid = top_grid(found)
+    rows = [[plain(cell) for cell in row] for row in (grid.heads, *grid.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     indent = sum(widths) + 2 * len(widths)
     width = max(min(get_terminal_size().columns, WIDEST), NARROWEST, indent + 30)
-    for row in [heads, *rows]:
+    for row in rows:
         cells = [cell.rjust(w) for cell, w in zip(row[:-1], widths, strict=True)]
         lines = textwrap.wrap(row[-1], width - indent, break_long_words=False) or [""]
         print("  ".join([*cells, lines[0]]).rstrip())
@@ -186,7 +150,7 @@ def _print_top(found: Found) -> None:
             print(" " * indent + line)
 
 
-def _whereabouts(found: Found) -> str:
+def _whereabouts(found: "Outliers") -> str:
     """Where the results are."""
     said = (
         f"all {found.counts.used} rows are ranked in {found.ranking_path}"
@@ -198,13 +162,7 @@ def _whereabouts(found: Found) -> str:
     return said
 
 
-def _kind_document(model: Model | ClusterModel) -> dict[str, Any]:
-    if isinstance(model, ClusterModel):
-        return {"kind": "clusters", "target": None, "loss": "squared distance"}
-    return {"kind": str(model.task), "target": model.target.name, "loss": model.loss}
-
-
-def _row_document(row: TopRow, *, with_id: bool) -> dict[str, Any]:
+def _row_document(row: "TopRow", *, with_id: bool) -> dict[str, Any]:
     return {
         "rank": row.rank,
         "row": row.row,
@@ -215,7 +173,3 @@ def _row_document(row: TopRow, *, with_id: bool) -> dict[str, Any]:
         "reason": row.reason,
         "contributions": [{"column": name, "contribution": part} for name, part in row.parts],
     }
-
-
-def _id_text(value: str | int | None) -> str:
-    return "" if value is None else str(value)

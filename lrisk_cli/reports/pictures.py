@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from lrisk_cli.reports.facts import plain
 from lrisk_cli.reports.html import Picture
-from lrisk_cli.reports.terminal import plain
 from lrisk_cli.types import Array
 
 # Strengths of ink that are told apart; the weakest is paper.

@@ -1,10 +1,10 @@
 """What fits and evaluations look like: the course of a run, losses, weights, residuals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from lrisk_cli.evaluation.judging import JudgedRows
 from lrisk_cli.evaluation.quantiles import places
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
@@ -16,20 +16,6 @@ from lrisk_cli.types import Array
 # Points of a line: more cannot be told apart, and pages stay small.
 MAX_POINTS = 240
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgedRows:
-    """Rows with their losses. losses: ascending, weights: those of the risk in the same order.
-
-    predictions, targets: of a sample of the rows; codes where they are classes.
-    """
-
-    name: str
-    losses: Array
-    weights: Array
-    predictions: Array
-    targets: Array
 
 
 def row_plots(model: Model, rows: Sequence[JudgedRows]) -> list[Plot]:

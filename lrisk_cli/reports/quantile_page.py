@@ -2,34 +2,37 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.evaluation.quantiles import TAIL, Compared, better_from
+from lrisk_cli.reports.facts import Fact
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
 from lrisk_cli.reports.html import (
-    GATES,
     Block,
-    Facts,
-    Notes,
     Page,
     Section,
     Table,
     Tiles,
     brief,
     clip,
+    facts_block,
+    gates_section,
+    notes_block,
 )
-from lrisk_cli.reports.quantile_results import NamedModel, QuantileResults
 from lrisk_cli.reports.quantile_text import (
-    describe_splits,
     finding,
     group_cells,
     mean_rows,
     percent_change,
+    quantile_facts,
     quantile_rows,
 )
-from lrisk_cli.reports.terminal import describe_rows, gate_row
+
+if TYPE_CHECKING:
+    from lrisk_cli.api.quantile_report import NamedModel, QuantileResults
 
 # Lines that a figure can hold and still be read; bands, when there are few of them.
 MAX_LINES = 7
@@ -41,7 +44,7 @@ TICKS = {
 MAX_GROUPS = 24
 
 
-def quantile_page(results: QuantileResults, command_line: str) -> Page:
+def quantile_page(results: "QuantileResults", command_line: str) -> Page:
     """Everything about the comparison, for people."""
     first, *others = (model.name for model, _ in results.compared)
     more = f" and {len(others)} more" if others else ""
@@ -51,10 +54,8 @@ def quantile_page(results: QuantileResults, command_line: str) -> Page:
     ]
     if results.groups:
         sections.append(Section(f"By {results.by}", _groups(results)))
-    if results.verdicts:
-        rows = [[*gate_row(verdict), name or ""] for name, verdict in results.verdicts]
-        heads = ["gate", "verdict", "figure", "model"]
-        sections.append(Section("Gates", [Table(GATES, heads, rows, texts=4)]))
+    models = [name for name, _ in results.verdicts]
+    sections += gates_section([verdict for _, verdict in results.verdicts], models)
     sections.append(Section("What was done", _method(results)))
     return Page(
         "quantile-report",
@@ -65,7 +66,7 @@ def quantile_page(results: QuantileResults, command_line: str) -> Page:
     )
 
 
-def _lead(results: QuantileResults) -> str:
+def _lead(results: "QuantileResults") -> str:
     comparison = results.comparison
     if len(results.compared) == 1:
         return f"{results.models[1].name}: {finding(comparison, results.compared[0][1])}."
@@ -77,7 +78,7 @@ def _lead(results: QuantileResults) -> str:
     return f"The mean of the worst tenth of the losses: {', '.join(words)}."
 
 
-def _tiles(results: QuantileResults) -> Tiles:
+def _tiles(results: "QuantileResults") -> Tiles:
     comparison = results.comparison
     items = []
     for model, compared in results.compared[:MAX_LINES]:
@@ -89,7 +90,7 @@ def _tiles(results: QuantileResults) -> Tiles:
     return Tiles([*items, (word, rows, f"largest loss {brief(comparison.losses.values[-1])}")])
 
 
-def _differences(results: QuantileResults) -> list[Block]:
+def _differences(results: "QuantileResults") -> list[Block]:
     """The differences at all levels, and once more those in the tail."""
     shown = results.compared[:MAX_LINES]
     lines = [_line(results, model, compared, k) for k, (model, compared) in enumerate(shown, 1)]
@@ -125,7 +126,9 @@ def _differences(results: QuantileResults) -> list[Block]:
     return figures
 
 
-def _line(results: QuantileResults, model: NamedModel, compared: Compared, color: int) -> Series:
+def _line(
+    results: "QuantileResults", model: "NamedModel", compared: Compared, color: int
+) -> Series:
     """The differences of a model as they are drawn, with a band where there are few models."""
     comparison, difference = results.comparison, compared.difference
     unit = comparison.mean or 1.0
@@ -157,7 +160,7 @@ def _reach(lines: Sequence[Series], last: float) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _where(results: QuantileResults) -> str:
+def _where(results: "QuantileResults") -> str:
     """The title of the figure of all levels."""
     levels = results.comparison.levels
     starts = [better_from(levels, compared.difference.values) for _, compared in results.compared]
@@ -172,7 +175,7 @@ def _where(results: QuantileResults) -> str:
     return f"{name} is better than {baseline} from p = {starts[0]:.3g} on"
 
 
-def _how_much(results: QuantileResults) -> str:
+def _how_much(results: "QuantileResults") -> str:
     """The title of the figure of the tail."""
     comparison = results.comparison
     tails = [compared.tail for _, compared in results.compared]
@@ -187,7 +190,7 @@ def _how_much(results: QuantileResults) -> str:
     return f"The worst tenth loses {change} on average".replace("unchanged", "as much")
 
 
-def _how_sure(results: QuantileResults) -> str:
+def _how_sure(results: "QuantileResults") -> str:
     """At how many levels of the tail the intervals leave no doubt about the sign."""
     in_tail = results.comparison.levels >= TAIL
     words = []
@@ -199,7 +202,7 @@ def _how_sure(results: QuantileResults) -> str:
     return f"The worst tenth of the rows. By the intervals, {'; '.join(words)}."
 
 
-def _numbers(results: QuantileResults, lines: Sequence[Series]) -> Table:
+def _numbers(results: "QuantileResults", lines: Sequence[Series]) -> Table:
     """What the figure shows, at every twentieth level and the last ones."""
     levels = results.comparison.levels
     shown = np.flatnonzero((np.arange(len(levels)) % 10 == 9) | (levels >= 0.99))
@@ -208,7 +211,7 @@ def _numbers(results: QuantileResults, lines: Sequence[Series]) -> Table:
     return Table("Differences of the losses", ["p", *(line.name for line in lines)], rows, texts=0)
 
 
-def _table(results: QuantileResults, model: NamedModel, compared: Compared) -> Table:
+def _table(results: "QuantileResults", model: "NamedModel", compared: Compared) -> Table:
     rows = quantile_rows(results, compared, brief)
     rows += mean_rows(results.comparison, compared, brief)
     heads = [
@@ -219,7 +222,7 @@ def _table(results: QuantileResults, model: NamedModel, compared: Compared) -> T
     return Table(caption, heads, rows)
 
 
-def _groups(results: QuantileResults) -> list[Block]:
+def _groups(results: "QuantileResults") -> list[Block]:
     """Which groups carry the tail: a figure of the first, a table of all."""
     shown = results.groups[:MAX_GROUPS]
     first = shown[0]
@@ -249,32 +252,20 @@ def _groups(results: QuantileResults) -> list[Block]:
     return [draw(plot, "groups"), table]
 
 
-def _method(results: QuantileResults) -> list[Block]:
+def _method(results: "QuantileResults") -> list[Block]:
     splits = results.splits
-    pairs = [
-        ("baseline", f"{results.baseline.name}: {results.baseline.description}"),
-        *(
-            (f"model {k}", f"{m.name}: {m.description}")
-            for k, (m, _) in enumerate(results.compared, 1)
-        ),
-        ("rows", describe_rows(results.counts)),
-    ]
-    if splits is not None:
-        pairs.append(("splits", describe_splits(splits)))
     gaps = [f"{model.name} {model.gap:.1e}" for model in results.models if model.gap is not None]
-    if gaps:
-        pairs.append(("gap proved", ", ".join(gaps)))
-    pairs.append(
-        (
+    how = "from order statistics; of differences, from paired moves of both places"
+    if splits is not None and splits.repeats > 1:
+        how = "from the spread between splits, corrected for their overlap (Nadeau and Bengio)"
+    facts = [
+        *quantile_facts(results),
+        Fact("gap proved", ", ".join(gaps)),
+        Fact(
             "quantile",
             "the loss at place ceil(n p) of the n sorted losses; a difference is that of "
             "the baseline minus that of the model",
-        )
-    )
-    if splits is not None and splits.repeats > 1:
-        how = "from the spread between splits, corrected for their overlap (Nadeau and Bengio)"
-    else:
-        how = "from order statistics; of differences, from paired moves of both places"
-    pairs.append(("intervals", f"95 %, {how}; none where the sample is too small to tell"))
-    notes: list[Block] = [Notes(results.notes)] if results.notes else []
-    return [Facts(pairs), *notes]
+        ),
+        Fact("intervals", f"95 %, {how}; none where the sample is too small to tell"),
+    ]
+    return [facts_block(facts), *notes_block(results.notes)]

@@ -1,22 +1,21 @@
 """A quantile report for people: a compact table and a small chart for each model."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lrisk_cli.errors import opt
 from lrisk_cli.evaluation.paired_losses import Group
 from lrisk_cli.evaluation.quantiles import Compared, Comparison, better_from
 from lrisk_cli.reports.chart import draw_bars
-from lrisk_cli.reports.quantile_results import NamedModel, QuantileResults, Splits
-from lrisk_cli.reports.terminal import (
-    describe_rows,
-    gate_row,
-    number,
-    plain,
-    print_pairs,
-    print_rows,
-)
+from lrisk_cli.reports.facts import Fact, gate_row, note_facts, number, plain, rows_fact
+from lrisk_cli.reports.model_facts import describe_model
+from lrisk_cli.reports.terminal import print_facts, print_rows
 from lrisk_cli.types import Array
+
+if TYPE_CHECKING:
+    from lrisk_cli.api.quantile_report import NamedModel, QuantileResults, Splits
 
 CHART_COLUMNS = 50
 CHART_TICKS = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
@@ -25,18 +24,9 @@ CHART_REACH = 2.2
 MAX_GROUPS = 12
 
 
-def print_quantiles(results: QuantileResults) -> None:
+def print_quantiles(results: "QuantileResults") -> None:
     """Everything that the terminal shows of a report."""
-    rows = describe_rows(results.counts)
-    print_pairs(
-        [
-            ("baseline", _who(results.baseline)),
-            *(("model", _who(model)) for model, _ in results.compared),
-            ("rows", rows),
-            *([] if results.splits is None else [("splits", describe_splits(results.splits))]),
-            *(("note", plain(note)) for note in results.notes),
-        ]
-    )
+    print_facts([*quantile_facts(results), *note_facts(results.notes)])
     for model, compared in results.compared:
         print()
         _print_compared(results, model, compared)
@@ -49,12 +39,30 @@ def print_quantiles(results: QuantileResults) -> None:
         print_rows(gates, numbers=False)
 
 
-def describe_splits(splits: Splits) -> str:
-    """One line on how the rows were split."""
+def quantile_facts(results: "QuantileResults") -> list[Fact]:
+    """The models, the rows, and how these were split."""
+    return [
+        Fact("baseline", _who(results.baseline)),
+        *(Fact("model", _who(model)) for model, _ in results.compared),
+        rows_fact(results.counts),
+        *([] if results.splits is None else [splits_fact(results.splits)]),
+    ]
+
+
+def splits_fact(splits: "Splits") -> Fact:
+    """How the rows were split."""
     times = f"averages over {splits.repeats} random splits" if splits.repeats > 1 else "one split"
     last = splits.seed + splits.repeats - 1
     seeds = f"seeds {splits.seed} to {last}" if splits.repeats > 1 else f"seed {splits.seed}"
-    return f"{times} ({seeds}): {splits.n_train} rows learned from, {splits.n_test} judged"
+    values = {
+        "holdout": splits.holdout,
+        "seed": splits.seed,
+        "repeats": splits.repeats,
+        "train": splits.n_train,
+        "test": splits.n_test,
+    }
+    rows = f"{splits.n_train} rows learned from, {splits.n_test} judged"
+    return Fact("splits", f"{times} ({seeds}): {rows}", {"splits": values})
 
 
 def finding(comparison: Comparison, compared: Compared) -> str:
@@ -87,16 +95,13 @@ def ends(low: float, high: float) -> str:
     return f"{low:.3g} to {'?' if np.isnan(high) else f'{high:.3g}'}"
 
 
-def _who(model: NamedModel) -> str:
-    # Models fitted on the spot are called by their risk, which the description tells anyway.
-    return (
-        model.description
-        if model.name == model.risk
-        else f"{plain(model.name)}: {model.description}"
-    )
+def _who(model: "NamedModel") -> str:
+    what = describe_model(model.model)
+    # Models fitted on the spot are called by their risk, which the description names anyway.
+    return what if model.name == model.model.risk else f"{plain(model.name)}: {what}"
 
 
-def _print_compared(results: QuantileResults, model: NamedModel, compared: Compared) -> None:
+def _print_compared(results: "QuantileResults", model: "NamedModel", compared: Compared) -> None:
     comparison = results.comparison
     names = f"{plain(model.name)} against {plain(results.baseline.name)}"
     print(f"{names}: {finding(comparison, compared)}")
@@ -109,7 +114,7 @@ def _print_compared(results: QuantileResults, model: NamedModel, compared: Compa
 
 
 def quantile_rows(
-    results: QuantileResults, compared: Compared, spell: Callable[[float], str] = number
+    results: "QuantileResults", compared: Compared, spell: Callable[[float], str] = number
 ) -> list[list[str]]:
     """For each level both quantiles, their difference, its interval, and it over the mean loss."""
     comparison, difference = results.comparison, compared.difference
@@ -160,7 +165,7 @@ def _print_chart(comparison: Comparison, differences: Array) -> None:
     print(f"{'p':>9} {''.join(scale)}")
 
 
-def _print_groups(results: QuantileResults) -> None:
+def _print_groups(results: "QuantileResults") -> None:
     """Which groups carry the tail, and where the models help."""
     names = [plain(model.name) for model in results.models]
     heads = [f"by {results.by}", "rows", *(f"tail of {name}" for name in names)]
@@ -169,7 +174,7 @@ def _print_groups(results: QuantileResults) -> None:
     print_rows([heads, *([group.name, *group_cells(group)] for group in shown)])
     n_more = len(results.groups) - MAX_GROUPS
     if n_more > 0:
-        print(f"and {n_more} more groups; --json, -o and --html have more")
+        print(f"and {n_more} more groups; {opt('json')}, -o and {opt('html')} have more")
 
 
 def group_cells(group: Group) -> list[str]:

@@ -7,6 +7,7 @@ and drops honest rows that a line cannot follow. The majority is judged without 
 from dataclasses import replace
 from time import perf_counter
 
+from lrisk_cli.errors import opt
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.problem import Problem
@@ -27,14 +28,14 @@ def reweight(problem: Problem, found: Solution, majority: Array, limits: Limits)
         W, passes = _majority_fit(problem, found, majority, limits)
         point = problem.at(W, problem.weigher())
     share = 100.0 * float(majority.mean())
-    cut = perf_counter() >= limits.deadline
+    cut, limit = perf_counter() >= limits.deadline, opt("time_limit")
     return replace(
         found,
         W=W,
         lam=point.lam,
         objective=point.objective,
         status=f"{found.status}; then fitted to the majority, {share:.3g} % of the rows"
-        + (f", for as long as {limits.time_limit:g} s (--time-limit) allowed" if cut else ""),
+        + (f", for as long as {limits.time_limit:g} s ({limit}) allowed" if cut else ""),
         converged=found.converged and not cut,
         passes=found.passes + passes + 1.0,
         trimmed_objective=found.objective,

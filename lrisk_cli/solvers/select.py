@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.names import SolverName
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
@@ -92,9 +92,11 @@ def check_risk(solver: SolverName, risk: Spectrum) -> None:
         return
     able = sorted(name for name in SOLVERS if not load_solver(name).needs & lacks)
     way = "rises" if risk.rising else "falls"
-    raise UsageError(
-        f"--solver {solver} needs {' and '.join(sorted(unmet))} and {risk} {way} with the loss; "
-        f"choose among {', '.join(able)}, or leave it to auto"
+    raise InvalidOption(
+        "solver",
+        f"needs {' and '.join(sorted(unmet))} and {risk} {way} with the loss; choose among "
+        f"{', '.join(able)}, or leave it to auto",
+        solver,
     )
 
 
@@ -107,14 +109,11 @@ def check_options(options: SolverOptions) -> None:
         if name in SHARED or name in read or getattr(options, name) == getattr(defaults, name):
             continue
         readers = sorted(each for each in SOLVERS if name in load_solver(each).options)
-        raise UsageError(
-            f"{_flag(name)} is not used by --solver {options.solver} (only by "
-            f"{' and '.join(readers)})"
+        chosen, decays = opt("solver", options.solver), name == "decay"
+        raise InvalidOption(
+            "step" if decays else name,
+            f"is not used by {chosen} (only by {' and '.join(readers)})",
+            "decay" if decays else None,
         )
     if not auto:
         load_solver(options.solver).check(options)
-
-
-def _flag(option: str) -> str:
-    """How the command line spells an option that a solver reads."""
-    return "--step decay" if option == "decay" else f"--{option.replace('_', '-')}"

@@ -8,6 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
+from lrisk_cli.errors import opt
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.solvers.certificate import Certificate, certify, lower_bound
 from lrisk_cli.solvers.descent import Precondition
@@ -214,9 +215,9 @@ class SolverRun:
         """The limit that is reached, in words."""
         limits = self.limits
         if self.passes >= limits.max_passes:
-            return f"stopped after {limits.max_passes:g} passes (--max-passes)"
+            return f"stopped after {limits.max_passes:g} passes ({opt('max_passes')})"
         if perf_counter() >= limits.deadline:
-            return f"stopped after {limits.time_limit:g} s (--time-limit)"
+            return f"stopped after {limits.time_limit:g} s ({opt('time_limit')})"
         return None
 
     def solution(self, why: str, *, step: float | None = None, halvings: int = 0) -> Solution:

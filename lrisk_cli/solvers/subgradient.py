@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.names import StartName
 from lrisk_cli.risk.row_weights import RowWeighter
 from lrisk_cli.solvers.loop import run_method
@@ -88,11 +88,12 @@ def glorot(shape: tuple[int, int], seed: int) -> Array:
 def _check(options: SolverOptions) -> None:
     bound, momentum = options.norm_bound, options.momentum
     if bound is not None and not 0.0 < bound < float("inf"):
-        raise UsageError(f"--norm-bound must be greater than 0; got {bound:g}")
+        raise InvalidOption("norm_bound", f"must be greater than 0; got {bound:g}")
     if momentum is not None and not 0.0 <= momentum < 1.0:
-        raise UsageError(f"--momentum must be in [0, 1), or steps never end; got {momentum:g}")
+        raise InvalidOption("momentum", f"must be in [0, 1), or steps never end; got {momentum:g}")
     if options.nesterov and not momentum:
-        raise UsageError("--nesterov has no meaning without momentum; add --momentum 0.9")
+        add = opt("momentum", 0.9)
+        raise InvalidOption("nesterov", f"has no meaning without momentum; add {add}")
 
 
 def _run(job: Job) -> Solution:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption
 from lrisk_cli.tables.memory import Allowance, make_allowance
 
 DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
@@ -55,7 +55,7 @@ def make_inputs(
 ) -> Inputs:
     """The inputs that the texts of options describe; UsageError where they cannot be meant."""
     if decimal not in DECIMALS:
-        raise UsageError(f"--decimal takes . or , and got {decimal!r}")
+        raise InvalidOption("decimal", f"takes . or , and got {decimal!r}")
     missing = tuple(text.strip() for text in (na_values or "").split(",") if text.strip())
     spelling = Spelling(decimal, missing)
     allowance = make_allowance(memory_limit)
@@ -67,8 +67,8 @@ def _parse_delimiter(text: str | None) -> str | None:
         return None
     mark = DELIMITER_WORDS.get(text, text)
     if len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0' or mark.isalnum():
-        raise UsageError(
-            f"--delimiter takes one character that is no letter, digit or quote, or the word tab; "
-            f"got {text!r}"
+        raise InvalidOption(
+            "delimiter",
+            f"takes one character that is no letter, digit or quote, or the word tab; got {text!r}",
         )
     return mark

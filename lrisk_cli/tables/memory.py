@@ -4,7 +4,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.errors import DataError, InvalidOption, opt
 
 UNITS = {"": 1, "B": 1} | {
     unit: size
@@ -34,8 +34,22 @@ class Allowance:
         texts = " and its texts" if n_texts else ""
         raise DataError(
             f"{label}: a design of {n_rows} rows x {n_columns} columns{texts} takes at least "
-            f"{spell_size(needed)}, more than {self}; --exclude columns, lower --max-categories, "
-            "or read fewer rows"
+            f"{spell_size(needed)}, more than {self}; {opt('exclude')} columns, lower "
+            f"{opt('max_categories')}, or read fewer rows"
+        )
+
+    def check_scoring(self, label: str, n_rows: int, n_columns: int, n_kept: int) -> None:
+        """DataError if a batch of rows as numbers, and what is kept of other rows, are too much.
+
+        n_kept: bytes kept of the rows scored so far.
+        """
+        needed = n_rows * n_columns * NUMBER_BYTES + n_kept
+        if needed <= self.n_bytes:
+            return
+        kept = f", beside {spell_size(n_kept)} kept of the rows before it," if n_kept else ""
+        raise DataError(
+            f"{label}: to score a batch of {n_rows} rows x {n_columns} columns{kept} takes at "
+            f"least {spell_size(needed)}, more than {self}; allow more, or score fewer rows"
         )
 
     def check_batch(self, label: str, n_bytes: int) -> None:
@@ -48,17 +62,17 @@ class Allowance:
 
     def __str__(self) -> str:
         size = spell_size(self.n_bytes)
-        return f"--memory-limit {size}" if self.named else f"the {size} of this machine"
+        return opt("memory_limit", size) if self.named else f"the {size} of this machine"
 
 
 def make_allowance(text: str | None) -> Allowance:
-    """What --memory-limit allows; without it, all that the machine has."""
+    """What the user allows; by default all that the machine has."""
     if text is None:
         return Allowance(machine_memory(), named=False)
     size = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*([A-Za-z]*)\s*", text)
     unit = size[2].upper() if size else "?"
     if size is None or unit not in UNITS or float(size[1]) <= 0.0:
-        raise UsageError(f"--memory-limit takes a size such as 500MB or 2GB; got {text!r}")
+        raise InvalidOption("memory_limit", f"takes a size such as 500MB or 2GB; got {text!r}")
     return Allowance(int(float(size[1]) * UNITS[unit]), named=True)
 
 

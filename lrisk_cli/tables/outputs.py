@@ -13,9 +13,9 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import UsageError, opt
+from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_of, arrow_texts, true_flags
 
 TABLE_DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -43,7 +43,7 @@ def check_output(path: str | os.PathLike[str], *, force: bool, table: bool = Fal
     if target.is_dir():
         raise UsageError(f"{path}: is a folder; name a file in it")
     if target.is_file() and not force:
-        raise UsageError(f"{path}: exists; pass --force to overwrite it")
+        raise UsageError(f"{path}: exists; pass {opt('force')} to overwrite it")
     if not folder.is_dir():
         raise UsageError(f"{path}: the folder {folder} does not exist; create it first")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -97,21 +97,32 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> 
         _replace(target, lambda temporary: _write_pieces(temporary, _text_of(table, delimiter)))
 
 
-def write_parts(path: str | os.PathLike[str], parts: Iterable[Mapping[str, Column]]) -> None:
-    """The same of consecutive rows, part after part; one is held at a time."""
+def write_parts(
+    path: str | os.PathLike[str],
+    parts: Iterable[Mapping[str, Column]],
+    *,
+    group_rows: int = 0,
+    group_cells: int = 0,
+) -> None:
+    """The same of consecutive rows, part after part; one is held at a time.
+
+    A part becomes a row group of a Parquet file, or is joined with others to one of group_rows, or
+    fewer where these would have more than group_cells together.
+    """
     target = Path(path)
     tables = map(_as_table, parts)
     delimiter = TABLE_DELIMITERS.get(target.suffix.lower())
     if delimiter is None:
-        _replace(target, lambda temporary: _write_row_groups(temporary, tables))
+        groups = _regrouped(tables, group_rows, group_cells) if group_rows else tables
+        _replace(target, lambda temporary: _write_row_groups(temporary, groups))
     else:
-        texts = (_text_of(table, delimiter, heads=k == 0) for k, table in enumerate(tables))
-        _replace(target, lambda temporary: _write_pieces(temporary, chain.from_iterable(texts)))
+        texts = _texts_of(tables, delimiter)
+        _replace(target, lambda temporary: _write_pieces(temporary, texts))
 
 
-def write_csv(stream: BinaryIO, columns: Mapping[str, Column]) -> None:
-    """A table as CSV into an open stream, as write_table spells it."""
-    stream.writelines(_text_of(_as_table(columns), ","))
+def write_csv_parts(stream: BinaryIO, parts: Iterable[Mapping[str, Column]]) -> None:
+    """Consecutive rows as CSV into an open stream, as write_parts spells them."""
+    stream.writelines(_texts_of(map(_as_table, parts), ","))
 
 
 def _replace(target: Path, write: Callable[[str], object]) -> None:
@@ -172,6 +183,29 @@ def _write_row_groups(path: str, tables: Iterator[pa.Table]) -> None:
             writer.write_table(table)
 
 
+def _regrouped(tables: Iterator[pa.Table], n_rows: int, n_cells: int) -> Iterator[pa.Table]:
+    """The same rows in tables of n_rows each but the last, or of n_cells if that is less."""
+    waiting: list[pa.Table] = []
+    n_waiting = 0
+    for table in tables:
+        size = max(1, min(n_rows, n_cells // table.num_columns))
+        waiting.append(table)
+        n_waiting += len(table)
+        while n_waiting >= size:
+            joined = pa.concat_tables(waiting).combine_chunks()
+            yield joined.slice(0, size)
+            waiting = [joined.slice(size)]
+            n_waiting -= size
+    if n_waiting:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
+def _texts_of(tables: Iterator[pa.Table], delimiter: str) -> Iterator[bytes]:
+    """Tables of consecutive rows as delimited text under one header."""
+    for k, table in enumerate(tables):
+        yield from _text_of(table, delimiter, heads=k == 0)
+
+
 def _as_table(columns: Mapping[str, Column]) -> pa.Table:
     return pa.table({name: _as_arrow(values) for name, values in columns.items()})
 
@@ -192,15 +226,14 @@ def _text_of(table: pa.Table, delimiter: str, *, heads: bool = True) -> Iterator
     for start in range(0, len(table), ROWS_AT_A_TIME):
         part = table.slice(start, ROWS_AT_A_TIME).combine_chunks()
         fields = [_quote(_spell(column.chunk(0)), delimiter) for column in part.columns]
-        lines = pc.binary_join_element_wise(*fields, between, null_handling="replace")
+        lines = compute.join(*fields, between, nulls="replace")
         yield ("\n".join(lines.to_pylist()) + "\n").encode()
 
 
 def _spell(column: pa.Array) -> pa.Array:
     """The fields of a column, not yet quoted."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    texts = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
+    column = compute.dictionary_decode(column)
+    texts = column if pa.types.is_string(column.type) else compute.cast(column, pa.string())
     return texts if pa.types.is_primitive(column.type) else _defuse(texts)
 
 
@@ -208,18 +241,18 @@ def _defuse(texts: pa.Array) -> pa.Array:
     """An apostrophe before what a spreadsheet would compute, if asked for; numbers stay."""
     if not SPREADSHEET_SAFE.get():
         return texts
-    formulas = pc.and_(
-        pc.match_substring_regex(texts, _FORMULA),
-        pc.invert(pc.match_substring_regex(texts, _NUMBER)),
+    formulas = compute.both(
+        compute.matches(texts, _FORMULA),
+        compute.invert(compute.matches(texts, _NUMBER)),
     )
     mark, nothing = arrow_texts(["'", ""])
-    return pc.if_else(formulas, pc.binary_join_element_wise(mark, texts, nothing), texts)
+    return compute.choose(formulas, compute.join(mark, texts, nothing), texts)
 
 
 def _quote(fields: pa.Array, delimiter: str) -> pa.Array:
-    special = pc.match_substring_regex(fields, rf'["\r\n{delimiter}]')
+    special = compute.matches(fields, rf'["\r\n{delimiter}]')
     if not true_flags(special).any():
         return fields
-    doubled = pc.replace_substring(fields, '"', '""')
+    doubled = compute.replace(fields, '"', '""')
     mark, nothing = arrow_texts(['"', ""])
-    return pc.if_else(special, pc.binary_join_element_wise(mark, doubled, mark, nothing), fields)
+    return compute.choose(special, compute.join(mark, doubled, mark, nothing), fields)

@@ -271,7 +271,7 @@ def test_batches_of_all_rows_end_at_the_mean():
 def test_a_step_that_runs_away_is_answered_with_a_sentence():
     X = blobs(13, n=100)
     how = options("mean", solver=ClusterSolver.SGD, step=1e3, epochs=500)
-    with pytest.raises(UsageError, match="--step: the centres ran away"):
+    with pytest.raises(UsageError, match="step: the centres diverged"):
         cluster_rows(X, 1, how)
 
 

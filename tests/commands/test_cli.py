@@ -245,11 +245,10 @@ def test_an_endless_fit_can_be_stopped_and_says_how_far_it_got(tmp_path):
 def broken_run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """`lrisk ARGUMENTS` in a world where reading a model hits a bug."""
     program = (
-        "import sys, lrisk_cli.models.model, lrisk_cli.models.model_file\n"
+        "import sys, lrisk_cli.models.loading\n"
         "from lrisk_cli.cli import run\n"
         "def load_model(path): raise KeyError('mu\\nnu')\n"
-        "lrisk_cli.models.model.load_model = load_model\n"
-        "lrisk_cli.models.model_file.model_kind = lambda path: 'linear'\n"
+        "lrisk_cli.models.loading.load_model = load_model\n"
         f"sys.exit(run({list(arguments)!r}))\n"
     )
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -20,9 +20,9 @@ from lrisk_cli.design.dates import MONTHS, PARTS, WEEKDAYS, Calendar, spell_date
 from lrisk_cli.design.design import Design, DesignOptions, build_design
 from lrisk_cli.design.planning import plan_design
 from lrisk_cli.models import model_text as modeltext
-from lrisk_cli.models.model import load_model
+from lrisk_cli.models.loading import load_model
 from lrisk_cli.names import Dates, Missing, Task
-from lrisk_cli.tables import csv_files as csvfiles
+from lrisk_cli.tables import csv_files
 from lrisk_cli.tables.table import open_table
 
 START = datetime(1970, 1, 1, tzinfo=UTC)
@@ -75,14 +75,14 @@ def test_parts_are_those_of_the_standard_library(moments):
 def test_a_part_that_never_varies_is_left_out():
     calendar = Calendar()
     assert calendar.parts == ()
-    calendar.see(np.array([0.0, np.nan, 7.0, 14.0]))
+    calendar.add(np.array([0.0, np.nan, 7.0, 14.0]))
     assert calendar.parts == ()
-    calendar.see(np.array([31.0]))
+    calendar.add(np.array([31.0]))
     assert calendar.parts == ("month=Jan", "month=Feb", "weekday=Thu", "weekday=Sun")
-    calendar.see(np.array([0.5]))
+    calendar.add(np.array([0.5]))
     # Noon and midnight are the same on the wave of half a day, and both at height 0 of its sine.
     assert calendar.parts[4:] == ("day_cos",)
-    calendar.see(np.array([0.7]))
+    calendar.add(np.array([0.7]))
     assert calendar.parts[4:] == PARTS[-4:]
 
 
@@ -128,7 +128,7 @@ def test_format_and_batches_do_not_change_a_bit(tmp_path_factory, moments, batch
     designs = [build_design(open_table([parquet], batch_rows=batch_rows), PARTED)[0]]
     designs.append(build_design(open_table([parquet]), PARTED)[0])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csvfiles, "BLOCK_BYTES", block)
+        patch.setattr(csv_files, "BLOCK_BYTES", block)
         table = open_table([text], expected={"when": "date"})
         designs.append(build_design(table, PARTED)[0])
     for design in designs[1:]:

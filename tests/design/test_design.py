@@ -20,7 +20,7 @@ from helpers.program import unmeasured
 from lrisk_cli.design.design import Design, DesignOptions, build_design
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import Missing, Scaling, Standardize, Task, Unseen
-from lrisk_cli.tables import csv_files as csvfiles
+from lrisk_cli.tables import csv_files
 from lrisk_cli.tables.table import Table, open_table
 
 COLORS = ["red", "blue", "green", "blue", "red", "blue"]
@@ -80,7 +80,7 @@ def test_where_mad_is_zero_the_deviation_stands_in_and_then_one(tmp_path):
     rare, same = design.encoding.features[-2:]
     assert (rare.mean, rare.scale) == (0.0, pytest.approx(np.std([0, 0, 0, 0, 0, 6])))
     assert (same.mean, same.scale) == (2.5, 1.0)
-    assert "column 'same' is constant (2.5) and teaches nothing" in design.notes
+    assert "column 'same' is constant (2.5) and has no effect" in design.notes
 
 
 def test_holes_are_filled_before_the_median_distance_is_taken(tmp_path):
@@ -135,8 +135,8 @@ def test_a_constant_column_is_zero_exactly_and_noted(tmp_path):
     )
     design = design_of(tmp_path, table)
     assert (matrix(design)[:, design.encoding.column_names.index("same")] == 0.0).all()
-    assert "column 'same' is constant (0.1) and teaches nothing" in design.notes
-    assert "column 'one' is constant ('k') and teaches nothing" in design.notes
+    assert "column 'same' is constant (0.1) and has no effect" in design.notes
+    assert "column 'one' is constant ('k') and has no effect" in design.notes
 
 
 def test_scales_are_right_far_from_zero(tmp_path):
@@ -178,11 +178,11 @@ def test_columns_are_chosen_in_the_order_asked_and_ids_are_no_features(tmp_path)
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"features": ("size", "price")}, "--features: 'price' is the target; leave it out there"),
-        ({"exclude": ("price",)}, "--exclude: 'price' is the target"),
-        ({"features": ("age", "age")}, "--features: 'age' is named twice"),
-        ({"features": ("age",), "id_column": "age"}, "--features: 'age' is the --id column"),
-        ({"id_column": "price"}, "--id: 'price' is the target"),
+        ({"features": ("size", "price")}, "features: 'price' is the target; leave it out there"),
+        ({"exclude": ("price",)}, "exclude: 'price' is the target"),
+        ({"features": ("age", "age")}, "features: 'age' is named twice"),
+        ({"features": ("age",), "id_column": "age"}, "features: 'age' is the id_column column"),
+        ({"id_column": "price"}, "id_column: 'price' is the target"),
         ({"exclude": ("size", "color", "age")}, "no features are left"),
     ],
 )
@@ -205,7 +205,7 @@ def test_a_misspelt_column_is_answered_with_the_right_one(tmp_path, changes):
 def test_a_missing_cell_is_refused_with_its_place(tmp_path):
     assert refusal(tmp_path, HOLED) == (
         "t.parquet, column 'size', row 1: the cell is missing; "
-        "pass --missing drop or --missing impute"
+        "pass missing='drop' or missing='impute'"
     )
     no_target = ROWS.set_column(3, "price", pa.array([1.0, 2.0, 3.0, None, 4.0, 5.0]))
     assert "column 'price', row 3: the cell is missing" in refusal(tmp_path, no_target)
@@ -271,7 +271,7 @@ def test_a_column_without_any_value_is_refused_under_impute(tmp_path):
     for nothing in (pa.nulls(6, pa.float64()), pa.nulls(6)):
         table = ROWS.append_column("none", nothing)
         sentence = refusal(tmp_path, table, replace(OPTIONS, missing=Missing.IMPUTE))
-        assert sentence.endswith("missing in every row to learn from; pass --exclude none")
+        assert sentence.endswith("missing in every row to learn from; pass exclude='none'")
         dropped = refusal(tmp_path, table, replace(OPTIONS, missing=Missing.DROP))
         assert "0 of 6 rows can be used, most of the others dropped for: missing none" in dropped
 
@@ -285,7 +285,7 @@ def test_a_column_without_any_value_is_refused_under_impute(tmp_path):
         (["b", "a", "b", "c"], ("a", "b", "c"), "because 'y' holds text"),
         ([10.0, 2.0, 2.0, 10.0], ("2", "10"), "because 'y' holds two values (2 and 10)"),
         ([True, False, True, True], ("false", "true"), "because 'y' holds text"),
-        ([1.5, 2.0, 3.0, 2.0], (), "because 'y' holds numbers (3 distinct); pass --task class"),
+        ([1.5, 2.0, 3.0, 2.0], (), "because 'y' holds numbers (3 distinct); pass task='class"),
     ],
 )
 def test_the_task_follows_the_target_and_says_why(tmp_path, values, classes, note):
@@ -387,7 +387,7 @@ def test_format_and_batches_do_not_change_a_bit(tmp_path_factory, rows, missing,
     designs = [build_design(open_table([parquet]), options)[0]]
     designs.append(build_design(open_table([parquet], batch_rows=batch_rows), options)[0])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csvfiles, "BLOCK_BYTES", block)
+        patch.setattr(csv_files, "BLOCK_BYTES", block)
         designs.append(build_design(open_table([text], expected=kinds), options)[0])
     for design in designs[1:]:
         assert matrix(design).tobytes() == matrix(designs[0]).tobytes()
@@ -444,7 +444,7 @@ def test_diabetes_keeps_the_text_none_and_flights_their_hours(real_data):
     assert "None" in design.encoding.features[0].categories
     assert design.encoding.target.classes == ("<30", ">30", "NO")
     table = open_table([str(real_data / "nyc_flights_2013.parquet")])
-    assert table.column("time_hour").kind == "number"
+    assert table.column("time_hour").kind == "date"
     design, _ = build_design(
         table, DesignOptions("arr_delay", ("carrier", "distance"), missing=Missing.DROP)
     )
@@ -498,7 +498,7 @@ def test_a_design_without_a_target_has_features_only(tmp_path):
     assert len(design.y) == len(design.targets) == 0
     assert design.encoding.goal is None
     assert design.encoding.column_names == ("a", "b=x", "b=y")
-    assert design.encoding.dtypes == {"a": "number", "b": "string"}
+    assert design.encoding.dtypes == {"a": "number", "b": "category"}
     with pytest.raises(TypeError, match="no target"):
         _ = design.encoding.target
 
@@ -514,10 +514,10 @@ def test_rows_without_a_target_are_dropped_for_their_features_only(tmp_path):
 
 def test_a_column_set_aside_is_no_feature(tmp_path):
     table = table_of(tmp_path, "a,b\n1,2\n2,3\n")
-    design, _ = build_design(table, DesignOptions(None, aside=("--label", "b"), intercept=False))
+    design, _ = build_design(table, DesignOptions(None, aside=("label", "b"), intercept=False))
     assert design.encoding.column_names == ("a",)
-    with pytest.raises(UsageError, match="'b' is the --label column"):
-        build_design(table, DesignOptions(None, features=("b",), aside=("--label", "b")))
+    with pytest.raises(UsageError, match="'b' is the label column"):
+        build_design(table, DesignOptions(None, features=("b",), aside=("label", "b")))
 
 
 def test_many_constant_columns_are_told_in_two_lines(tmp_path):
@@ -525,6 +525,6 @@ def test_many_constant_columns_are_told_in_two_lines(tmp_path):
     table = table_of(tmp_path, ",".join(["a", *names]) + "\n1" + ",0" * 20 + "\n2" + ",0" * 20)
     design, _ = build_design(table, DesignOptions(None))
     assert design.notes == (
-        "column 'c0' is constant (0) and teaches nothing",
-        "19 more columns are constant and teach nothing",
+        "column 'c0' is constant (0) and has no effect",
+        "19 more columns are constant and have no effect",
     )

@@ -109,5 +109,5 @@ def test_average_precision_agrees_with_scikit_learn(data, n):
 def test_columns_without_such_labels_are_refused():
     with pytest.raises(DataError, match="no row has a label"):
         compare([None, None], [0, 0], 1)
-    with pytest.raises(UsageError, match=r"--inlier-labels: no row has such a label; .* has a, b"):
+    with pytest.raises(UsageError, match=r"inlier_labels: no row has such a label; .* has a, b"):
         compare(["a", "b"], [0, 0], 1, ("z",))

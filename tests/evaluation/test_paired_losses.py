@@ -74,7 +74,7 @@ def test_too_many_groups_are_refused():
     pairs = PairedLosses(1, "id")
     n = MAX_GROUPS + 1
     texts = Texts(np.arange(n, dtype=np.int32), [f"row {i}" for i in range(n)])
-    with pytest.raises(UsageError, match="--by id: more than 1000 different values"):
+    with pytest.raises(UsageError, match="by='id': more than 1000 different values"):
         pairs.add(np.arange(n), [np.ones(n)], texts)
 
 

@@ -311,12 +311,12 @@ def test_auto_stops_when_little_is_left_or_at_its_limits(monkeypatch) -> None:
     assert np.array_equal(phi_of(same), phi_of(found))
     monkeypatch.setattr(room, "AUTO_RANK", 7)
     (note,) = build_features(DenseRows(X), auto, constant=False).notes
-    assert note == "--rank auto stopped at 7 landmarks, the most it takes; a number may be larger"
+    assert note == "rank='auto' stopped at 7 landmarks, the most it takes; a number may be larger"
     monkeypatch.setattr(room, "AUTO_BYTES", 8 * 600 * 5)
     (note,) = build_features(DenseRows(X), auto, constant=False).notes
-    assert note.startswith("--rank auto stopped at 5 landmarks, a GiB of features")
+    assert note.startswith("rank='auto' stopped at 5 landmarks, a GiB of features")
     (note,) = build_features(DenseRows(X), FeatureOptions(RBF, rank=3), constant=False).notes
-    assert "of the kernel; raise --rank" in note
+    assert "of the kernel; raise rank" in note
 
 
 def test_drawn_landmarks_depend_on_the_seed_and_nothing_else() -> None:
@@ -384,17 +384,20 @@ def test_gamma_by_scale_and_by_median() -> None:
 @pytest.mark.parametrize(
     ("options", "finding"),
     [
-        (FeatureOptions(gamma=0.5), "--gamma has no meaning for --kernel linear"),
-        (FeatureOptions(rank=5), "it belongs to --kernel poly or --kernel rbf"),
-        (FeatureOptions(feature_map=NYSTROEM), "--feature-map nystroem has no meaning"),
-        (FeatureOptions(RBF, degree=2), "--degree has no meaning for --kernel rbf"),
-        (FeatureOptions(RBF, coef0=0.0), "--coef0 has no meaning for --kernel rbf"),
-        (FeatureOptions(POLY, feature_map=FOURIER), "fourier has no meaning for --kernel poly"),
-        (FeatureOptions(RBF, gamma=0.0), "--gamma must be greater than 0; got 0"),
-        (FeatureOptions(RBF, gamma=-1.0), "--gamma must be greater than 0; got -1"),
-        (FeatureOptions(RBF, gamma=np.inf), "--gamma must be greater than 0; got inf"),
-        (FeatureOptions(RBF, gamma=np.nan), "--gamma must be greater than 0; got nan"),
-        (FeatureOptions(POLY, coef0=-1.0), "--coef0 must be at least 0; got -1"),
+        (FeatureOptions(gamma=0.5), "gamma has no meaning for kernel='linear'"),
+        (FeatureOptions(rank=5), "it belongs to kernel='poly' or kernel='rbf'"),
+        (FeatureOptions(feature_map=NYSTROEM), "feature_map='nystroem' has no meaning"),
+        (FeatureOptions(RBF, degree=2), "degree has no meaning for kernel='rbf'"),
+        (FeatureOptions(RBF, coef0=0.0), "coef0 has no meaning for kernel='rbf'"),
+        (
+            FeatureOptions(POLY, feature_map=FOURIER),
+            "='fourier' has no meaning for kernel='poly'",
+        ),
+        (FeatureOptions(RBF, gamma=0.0), "gamma must be greater than 0; got 0"),
+        (FeatureOptions(RBF, gamma=-1.0), "gamma must be greater than 0; got -1"),
+        (FeatureOptions(RBF, gamma=np.inf), "gamma must be greater than 0; got inf"),
+        (FeatureOptions(RBF, gamma=np.nan), "gamma must be greater than 0; got nan"),
+        (FeatureOptions(POLY, coef0=-1.0), "coef0 must be at least 0; got -1"),
         (FeatureOptions(RBF, rank="auto", feature_map=FOURIER), "pass a number"),
     ],
 )
@@ -406,10 +409,10 @@ def test_contradictory_options_are_refused(options: FeatureOptions, finding: str
 
 def test_ranks_and_tables_that_do_not_fit_are_refused(monkeypatch) -> None:
     X = rows(30)
-    with pytest.raises(UsageError, match=r"--rank 31: .* there are 30; lower it"):
+    with pytest.raises(UsageError, match=r"rank=31: .* there are 30; lower it"):
         build_features(DenseRows(X), FeatureOptions(RBF, rank=31), constant=False)
     monkeypatch.setattr(room, "EXACT_ROWS", 29)
-    with pytest.raises(UsageError, match=r"30 rows are too many .*; pass --rank auto, or --rank N"):
+    with pytest.raises(UsageError, match=r"30 rows are too many .*; pass rank='auto', or rank='N'"):
         build_features(DenseRows(X), FeatureOptions(POLY), constant=False)
     for options in (FeatureOptions(RBF, rank=30), FeatureOptions(RBF, rank="auto")):
         build_features(DenseRows(X), options, constant=False)
@@ -417,18 +420,16 @@ def test_ranks_and_tables_that_do_not_fit_are_refused(monkeypatch) -> None:
 
 def test_rows_without_scale_or_distance_are_refused() -> None:
     same = np.zeros((20, 3))
-    with pytest.raises(DataError, match=r"--gamma scale: no feature varies"):
+    with pytest.raises(DataError, match=r"gamma='scale': no feature varies"):
         build_features(DenseRows(same), FeatureOptions(RBF), constant=False)
     nearly = np.concatenate([np.zeros((20, 3)), rows(2, 3)])
-    with pytest.raises(DataError, match=r"--gamma median: more than half of all pairs"):
+    with pytest.raises(DataError, match=r"gamma='median': more than half of all pairs"):
         build_features(
-            DenseRows(nearly),
-            FeatureOptions(RBF, gamma=GammaRule.MEDIAN),
-            constant=False,
+            DenseRows(nearly), FeatureOptions(RBF, gamma=GammaRule.MEDIAN), constant=False
         )
     with pytest.raises(DataError, match=r"too far from 1 in size; standardise"):
         build_features(DenseRows(1e200 * rows(20)), FeatureOptions(RBF), constant=False)
-    with pytest.raises(DataError, match=r"is 0 for every row; pass another --coef0"):
+    with pytest.raises(DataError, match=r"is 0 for every row; pass another coef0"):
         build_features(DenseRows(same), FeatureOptions(POLY, coef0=0.0), constant=False)
     with pytest.raises(DataError, match=r"too large for numbers in double precision"):
         build_features(DenseRows(1e120 * rows(20)), FeatureOptions(POLY), constant=False)

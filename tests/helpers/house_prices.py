@@ -10,7 +10,8 @@ import numpy as np
 from helpers.matrix import matrix
 from helpers.program import write_csv
 from lrisk_cli.design.design import DesignOptions, build_design
-from lrisk_cli.models.model import Model, load_model, save_model
+from lrisk_cli.models.loading import load_model
+from lrisk_cli.models.model import Model, save_model
 from lrisk_cli.models.model_file import FitRecord
 from lrisk_cli.names import Missing
 from lrisk_cli.tables.table import open_table

@@ -8,20 +8,20 @@ import msgspec
 import numpy as np
 import pytest
 
-from lrisk_cli.design.encoding import Encoding, Feature
+from lrisk_cli.design.columns.category import CategoryFeature
+from lrisk_cli.design.columns.number import NumberFeature
+from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.errors import ModelError
 from lrisk_cli.models.cluster_model import (
     ClusterModel,
     encode_clusters,
-    load_clusters,
     save_clusters,
 )
-from lrisk_cli.models.model import load_model
+from lrisk_cli.models.loading import load_model, load_predictor
 from lrisk_cli.models.model_file import (
     ClusterRecord,
     CurvePoint,
     StartRecord,
-    model_kind,
     model_schema,
 )
 from lrisk_cli.names import Missing, Unseen
@@ -44,8 +44,8 @@ RECORD = ClusterRecord(
     fingerprint="ab" * 16,
 )
 FEATURES = (
-    Feature("width", "number", mean=10.0, scale=4.0),
-    Feature("color", "category", categories=("blue", "red")),
+    NumberFeature("width", mean=10.0, scale=4.0),
+    CategoryFeature("color", categories=("blue", "red")),
 )
 
 
@@ -70,10 +70,10 @@ def batch_of(widths: list[float], colors: list[str]) -> Batch:
 def test_clusters_read_back_as_they_were_written(tmp_path):
     path = tmp_path / "c.json"
     save_clusters(path, make_clusters())
-    again = load_clusters(path)
+    again = load_model(path)
     assert encode_clusters(again) == path.read_bytes()
     np.testing.assert_array_equal(again.centres, make_clusters().centres)
-    assert model_kind(path) == "clusters"
+    assert isinstance(again, ClusterModel)
     contents = json.loads(path.read_text())
     assert contents["columns"] == ["width", "color=blue", "color=red"]
     assert contents["clusters"][1] == {"rows": 4, "weight": 0.4, "centre": [14.0, 0.25, 0.75]}
@@ -84,7 +84,7 @@ def test_rows_are_scored_on_the_standardised_scale_each_by_itself():
     model = make_clusters()
     np.testing.assert_array_equal(model.encoded_centres, [[-2.0, 1.0, 0.0], [1.0, 0.25, 0.75]])
     scored = model.score(batch_of([2.0, 14.0, 30.0], ["blue", "red", "red"]))
-    assert scored.clusters.tolist() == [0, 1, 1]
+    assert scored.predictions.tolist() == [0, 1, 1]
     np.testing.assert_allclose(scored.losses, [0.0, 0.125, 16.125])
     assert scored.outliers.tolist() == [False, False, True]
     assert scored.rows.tolist() == [100, 101, 102]
@@ -151,7 +151,7 @@ def damaged_file(path: Path, *keys: object, value: object) -> Path:
 def test_damage_is_answered_with_a_sentence(tmp_path, keys, value, finding):
     path = damaged_file(tmp_path / "c.json", *keys, value=value)
     with pytest.raises(ModelError, match="damaged model file") as refusal:
-        load_clusters(path)
+        load_model(path)
     assert finding in str(refusal.value)
 
 
@@ -159,6 +159,6 @@ def test_a_kind_of_model_does_not_pass_for_another(tmp_path):
     path = tmp_path / "c.json"
     save_clusters(path, make_clusters())
     with pytest.raises(ModelError, match="holds clusters"):
-        load_model(path)
+        load_predictor(path)
     with pytest.raises(ModelError, match="no such model file"):
-        model_kind(tmp_path / "absent.json")
+        load_model(tmp_path / "absent.json")

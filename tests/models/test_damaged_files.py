@@ -14,7 +14,7 @@ from helpers.house_prices import add_house_files, made_files
 from helpers.program import PROGRAM, lrisk, refusal, unmeasured
 from lrisk_cli.errors import ModelError
 from lrisk_cli.models import model_text as modeltext
-from lrisk_cli.models.model import load_model
+from lrisk_cli.models.loading import load_model
 
 PRICE = made_files()["price.json"]
 MODEL = json.loads(PRICE)

@@ -15,7 +15,8 @@ from helpers.house_prices import N_ROWS, add_house_files, house_columns
 from helpers.program import document, lrisk, read_csv, refusal, write_csv
 from lrisk_cli.errors import ModelError
 from lrisk_cli.features.maps import FeatureMap, FourierMap, Kernel, LandmarkMap
-from lrisk_cli.models.model import Model, encode_model, load_model
+from lrisk_cli.models.loading import load_model
+from lrisk_cli.models.model import Model, encode_model
 from lrisk_cli.rows.dense import DenseRows
 
 FEATURES = ("--features", "area,color,rooms")

@@ -13,7 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from helpers.models import NUMBER, RECORD, classes_of, make_model
 from lrisk_cli.design.encoding import Target
 from lrisk_cli.errors import ModelError
-from lrisk_cli.models.model import encode_model, load_model, original_units, save_model
+from lrisk_cli.models.loading import load_model
+from lrisk_cli.models.model import encode_model, original_units, save_model
 from lrisk_cli.models.model_file import model_schema
 from lrisk_cli.names import Missing, Task
 from lrisk_cli.rows.dense import DenseRows

@@ -9,13 +9,16 @@ import pytest
 from helpers.house_prices import add_house_files
 from helpers.matrix import matrix
 from lrisk_cli.clusters.clustering import ClusterOptions, find_clusters, nearest
-from lrisk_cli.design.describe_row import RowWords, percent, spell, spell_cell
+from lrisk_cli.design.columns.number import NumberFeature
+from lrisk_cli.design.describe_row import RowWords
 from lrisk_cli.design.design import Design, DesignOptions, build_design
-from lrisk_cli.design.encoding import Encoding, Feature
+from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.number_text import percent, spell, spell_cell
 from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.models.cluster_model import make_model
 from lrisk_cli.models.fitting import FitOptions, fit_design
-from lrisk_cli.models.model import Model, load_model
+from lrisk_cli.models.loading import load_model
+from lrisk_cli.models.model import Model
 from lrisk_cli.names import KernelName, Missing, Standardize, Unseen
 from lrisk_cli.outliers.reasons import (
     MOST_NAMED,
@@ -316,7 +319,7 @@ def test_what_is_not_all_is_never_100_percent():
 def test_a_cell_of_zero_survives_the_undoing_of_the_standardisation():
     mean, scale = 45.0, 8.1
     assert mean + scale * (-mean / scale) != 0.0  # rounding leaves a rest
-    feature = Feature("x", "number", mean, scale)
+    feature = NumberFeature("x", mean=mean, scale=scale)
     encoding = Encoding((feature,), False, None, Missing.ERROR, Unseen.ERROR)
     X = np.array([[-mean / scale], [1e-6 - mean / scale]])
     words = RowWords(encoding, X, np.zeros(1), np.ones(1))

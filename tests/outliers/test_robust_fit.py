@@ -151,10 +151,10 @@ def test_a_time_limit_holds_for_the_judgement_and_the_last_fit_too():
     found = solve(problem, SolverOptions(), limits, majority=majority.weights)
     late = reweight(problem, found, majority.weights, limits)
     assert late is found
-    assert "stopped after 0.2 s (--time-limit)" in found.status
+    assert "stopped after 0.2 s (time_limit)" in found.status
     limits = Limits(tol=1e-12, time_limit=0.005).begun()
     cut = reweight(problem, found, majority.weights, limits)
-    assert cut.status.endswith("for as long as 0.005 s (--time-limit) allowed")
+    assert cut.status.endswith("for as long as 0.005 s (time_limit) allowed")
     assert not cut.converged
     assert perf_counter() - began < 10.0
 

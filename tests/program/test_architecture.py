@@ -16,7 +16,7 @@ from lrisk_cli.cli import app
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "lrisk_cli"
-OPEN_TO_ALL = {"__init__", "errors", "progress", "parameters", "names", "types"}
+OPEN_TO_ALL = {"__init__", "errors", "names", "options", "parameters", "progress", "types"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 KERNELS = sorted([*PACKAGE.glob("*.pyx"), *PACKAGE.rglob("*.pxi")])
 
@@ -172,15 +172,9 @@ def test_a_circle_is_noticed():
 def test_few_modules_lie_outside_of_packages():
     outside = {path.stem for path in PACKAGE.glob("*.py")}
     assert outside == {
-        "__init__",
-        "__main__",
-        "cli",
-        "errors",
-        "names",
-        "parameters",
-        "progress",
+        "__init__", "__main__", "cli", "errors", "names", "options", "parameters", "progress",
         "types",
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=lambda p: p.name)
@@ -296,3 +290,33 @@ def test_project_files_are_finished_and_name_no_machine(pattern):
         text = path.read_bytes().decode("utf-8", errors="ignore")
         found += [f"{path.relative_to(ROOT)}: {hit.group()}" for hit in pattern.finditer(text)]
     assert found == []
+
+
+def flags_spelled_in(source: str) -> list[str]:
+    """Texts, docstrings aside, that name an option with its dashes."""
+    tree = ast.parse(source)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in docstrings
+        and re.search(r"(?<![\w-])--[a-z]", node.value)
+    ]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_the_command_line_spells_flags(path):
+    if package_of(path) not in ("commands", "cli"):
+        assert flags_spelled_in(path.read_text("utf-8")) == []
+
+
+def test_a_flag_in_a_sentence_is_noticed():
+    assert flags_spelled_in("def f(a):\n    '''Of --json.'''\n    return f'pass --force {a}'")
+    assert not flags_spelled_in("def f(a):\n    '''Of --json.'''\n    return f'a--b {a}'")

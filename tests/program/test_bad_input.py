@@ -136,7 +136,7 @@ def test_a_table_to_test_on_is_refused_before_the_solver_starts(folder):
     assert "test.csv: is also an input" in sentence
 
 
-def test_a_stray_cell_names_the_remedies_that_the_command_has(folder):
+def test_an_invalid_cell_names_the_remedies_that_the_command_has(folder):
     assert fit(folder, "good.csv", "--target", "y", "-o", "model.json").returncode == 0
     (folder / "bad.csv").write_text(GOOD + "oops,red,1\n")
     finding = "lrisk: error: bad.csv, column 'x', row 40: 'oops' is not a number"

@@ -89,7 +89,7 @@ def test_a_danger_is_noticed(source):
     [
         "re.compile(x)", "evaluate(x)", "from . import code", "'pickle'", "json.load(x)",
         "import_module(f'lrisk_cli.commands.{word}')",
-        "from lrisk_cli.models.model import load_model",
+        "from lrisk_cli.models.loading import load_model",
     ],
 )  # fmt: skip
 def test_what_only_sounds_like_a_danger_is_none(source):
@@ -108,7 +108,7 @@ def test_kernels_start_nothing(path):
 WRITERS = {
     "tables/outputs.py": "the name of an output, and a random name beside it",
     "commands/fit_files.py": "the folder of an output, for several risks",
-    "commands/gate_options.py": "the summary that GitHub names in a variable",
+    "commands/checks.py": "the summary that GitHub names in a variable",
     "reports/figures.py": "a picture in memory",
     "cli.py": "the null device",
     "tables/sources.py": "a spool of standard input that has no name",

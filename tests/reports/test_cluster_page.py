@@ -11,10 +11,10 @@ from helpers.clouds import make_clouds
 from helpers.house_prices import add_house_files
 from helpers.pages import check_page, pixels
 from helpers.program import lrisk, refusal, write_csv
-from lrisk_cli.commands.cluster_pages import MOST_FAR, RowViews
-from lrisk_cli.models.cluster_model import ClusterModel, load_clusters
-from lrisk_cli.reports.cluster_plots import SeenRows, plane, plane_plot
-from lrisk_cli.reports.clusters import Judged
+from lrisk_cli.evaluation.cluster_judging import MOST_FAR, JudgedClusters, RowViews, SeenRows
+from lrisk_cli.models.cluster_model import ClusterModel
+from lrisk_cli.models.loading import load_model
+from lrisk_cli.reports.cluster_plots import plane, plane_plot
 
 SHAPE = (3, 4)
 
@@ -45,7 +45,7 @@ def page_of(folder: Path, *arguments: str, code: int = 0) -> str:
 def model_of(folder: Path, *arguments: str) -> ClusterModel:
     run = lrisk(folder, "cluster", *arguments, "-o", "c.json", "--force")
     assert run.returncode == 0, run.stderr
-    return load_clusters(folder / "c.json")
+    return load_model(folder / "c.json")
 
 
 def test_the_page_tells_what_was_found_and_how_to_repeat_it(folder):
@@ -84,7 +84,7 @@ def test_centres_and_the_farthest_rows_are_shown_as_pictures(folder):
     text = page_of(folder, "cluster", "pictures.csv", "-k", "2", "--image-shape", "3x4",
                    "-o", "c.json", "--assignments", "rows.csv")  # fmt: skip
     root = check_page(text)
-    centres = load_clusters(folder / "c.json").centres
+    centres = load_model(folder / "c.json").centres
     low, high = centres.min(), centres.max()
     galleries = [
         list(e.all("li")) for e in root.all("div") if e.attributes.get("class") == "pictures"
@@ -149,7 +149,7 @@ def test_a_row_a_million_times_farther_does_not_make_one_point_of_the_others(fol
     X = np.random.default_rng(0).standard_normal((300, 2))
     X[7] = 1e6
     seen = rows_seen(model, X, 300)
-    judged = Judged(None, [100, 100, 100], [0, 0, 1], {}, None)  # type: ignore[arg-type]
+    judged = JudgedClusters(None, [100, 100, 100], [0, 0, 1], {}, None)  # type: ignore[arg-type]
     drawn = plane_plot(model, judged, seen)
     assert drawn.x_range is not None
     assert np.ptp(drawn.x_range) < 100.0

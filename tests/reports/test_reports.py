@@ -9,22 +9,43 @@ import msgspec
 import pytest
 
 from helpers.models import RECORD, classes_of, make_model
+from lrisk_cli.api.evaluate import Evaluation
+from lrisk_cli.api.fit import FitResult, Fits
+from lrisk_cli.api.fit_files import FitFiles
 from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.evaluation.checks import Checks
 from lrisk_cli.evaluation.gates import Gate, judge
+from lrisk_cli.models.fitting import Fitted
 from lrisk_cli.progress import Progress
-from lrisk_cli.reports.documents import evaluation_document, fit_document, print_document
+from lrisk_cli.reports.documents import evaluation_document, fits_document, print_document
+from lrisk_cli.reports.facts import describe_rows, plain
+from lrisk_cli.reports.model_facts import describe_model, proof_sentence
 from lrisk_cli.reports.progress import ProgressDisplay, describe
-from lrisk_cli.reports.terminal import (
-    describe_model,
-    describe_rows,
-    plain,
-    print_evaluation,
-    print_fit,
-    print_model,
-    proof_sentence,
-)
+from lrisk_cli.reports.terminal import print_evaluation, print_fit, print_model
 
 FIGURES = {"mean": 0.5, "superquantile:0.9": 12345.678901, "max": 1e-9, "rmse": 1.0, "r2": None}
+
+
+def evaluation(counts: RowCounts, intervals=None, verdicts=()) -> Evaluation:
+    checks = Checks("evaluate", (), None, None, False)
+    return Evaluation(
+        path="m.json",
+        model=make_model(),
+        counts=counts,
+        figures=FIGURES,
+        intervals=intervals,
+        checks=checks,
+        verdicts=verdicts,
+        paths=(),
+        worst=(),
+        rows=None,
+    )
+
+
+def fits_of(figures, counts: RowCounts, path: str | None = None, notes=()) -> Fits:
+    fitted = Fitted(make_model(), solution=None)
+    result = FitResult(fitted, FitFiles(model=path), 1.0, figures)
+    return Fits((result,), counts, tuple(notes), None, {"total_s": 1.0})
 
 
 def model_with_gap(gap: float | None):
@@ -80,8 +101,7 @@ def test_an_evaluation_shows_figures_intervals_and_gates(capsys):
         [Gate("rmse", ">", 0.5), Gate("r2", "<", 0.1), Gate("mean", ">", 1.0)], FIGURES
     )
     intervals = {"mean": (0.4, 0.6)}
-    counts = RowCounts(3, 3, {})
-    print_evaluation("m.json", make_model(), counts, FIGURES, intervals, verdicts)
+    print_evaluation(evaluation(RowCounts(3, 3, {}), intervals, verdicts))
     out = capsys.readouterr().out
     shown = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
     assert shown["mean"] == ["0.5", "0.4", "to", "0.6"]
@@ -102,7 +122,7 @@ def test_an_evaluation_shows_figures_intervals_and_gates(capsys):
 )
 def test_a_fit_says_whether_it_was_saved(capsys, path, words):
     figures = {"training": FIGURES, "held out": FIGURES | {"mean": 0.75}}
-    print_fit(make_model(), RowCounts(10, 10, {}), figures, path, ["task: regression"])
+    print_fit(fits_of(figures, RowCounts(10, 10, {}), path, ["task: regression"]))
     captured = capsys.readouterr()
     assert words in captured.out
     assert "training" in captured.out
@@ -120,7 +140,7 @@ def test_a_model_of_one_output_and_of_many_is_shown(capsys):
 
 def test_documents_are_strict_json(capsys):
     counts = RowCounts(10, 9, {"missing a": 1})
-    print_document(evaluation_document("m.json", counts, FIGURES, {"mean": (0.4, 0.6)}, ()))
+    print_document(evaluation_document(evaluation(counts, {"mean": (0.4, 0.6)})))
     document = json.loads(capsys.readouterr().out)
     assert document["rows"] == {"read": 10, "used": 9, "dropped": 1, "reasons": {"missing a": 1}}
     assert document["intervals"] == {"mean": [0.4, 0.6]}
@@ -131,7 +151,7 @@ def test_documents_are_strict_json(capsys):
 
 def test_the_document_of_a_fit_holds_the_record_of_the_model():
     model = make_model()
-    document = fit_document(None, model, RowCounts(10, 9, {}), FIGURES, None, {"total_s": 1.0})
+    document = fits_document(fits_of({"training": FIGURES}, RowCounts(10, 9, {})))
     assert document["fit"] == json.loads(msgspec.json.encode(model.fit))
     assert (document["model"], document["holdout"]) == (None, None)
     assert document["timings"] == {"total_s": 1.0}

@@ -196,7 +196,7 @@ def test_passes_are_limited_and_the_status_says_so() -> None:
     found = solve(problem, SolverOptions(LSVRG), Limits(tol=1e-12, max_passes=10))
     assert not found.converged
     assert found.passes < 14
-    assert "stopped after 10 passes (--max-passes) with gap" in found.status
+    assert "stopped after 10 passes (max_passes) with gap" in found.status
 
 
 def test_time_is_limited_and_the_status_says_so() -> None:
@@ -204,7 +204,7 @@ def test_time_is_limited_and_the_status_says_so() -> None:
     found = solve(
         problem, SolverOptions(LSVRG), Limits(tol=1e-15, max_passes=1e12, time_limit=0.05)
     )
-    assert "stopped after 0.05 s (--time-limit)" in found.status
+    assert "stopped after 0.05 s (time_limit)" in found.status
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -233,9 +233,9 @@ def test_recent_weights_forget_the_first_half() -> None:
 
 
 def test_options_that_a_solver_would_not_read_are_refused() -> None:
-    with pytest.raises(UsageError, match="--batch-size is not used by --solver lsvrg"):
+    with pytest.raises(UsageError, match="batch_size is not used by solver='lsvrg'"):
         check_options(SolverOptions(LSVRG, batch_size=3))
-    with pytest.raises(UsageError, match="--epoch-length is not used by --solver sgd"):
+    with pytest.raises(UsageError, match="epoch_length is not used by solver='sgd'"):
         check_options(SolverOptions(SolverName.SGD, epoch_length=3))
 
 
@@ -271,7 +271,7 @@ def test_a_time_limit_stops_a_fit_of_many_unknowns_and_its_proof(risk: str) -> N
     began = perf_counter()
     found = solve(problem, SolverOptions(), Limits(tol=1e-12, max_passes=1e9, time_limit=0.1))
     assert not found.converged
-    assert "stopped after 0.1 s (--time-limit)" in found.status
+    assert "stopped after 0.1 s (time_limit)" in found.status
     assert perf_counter() - began < 5.0
     assert found.certificate.lower_bound >= 0.0
 

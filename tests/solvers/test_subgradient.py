@@ -127,12 +127,12 @@ def test_a_glorot_start_is_where_the_run_begins_even_if_zero_is_better() -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (SolverOptions(SolverName.LSVRG, momentum=0.5), "--momentum is not used by --solver lsvrg"),
+        (SolverOptions(SolverName.LSVRG, momentum=0.5), "momentum is not used by solver='lsvrg'"),
         (SolverOptions(SolverName.TRIMMED, norm_bound=1.0), r"only by subgradient\)"),
-        (SolverOptions(start=StartName.GLOROT), "--start is not used by --solver auto"),
-        (SolverOptions(SUBGRADIENT, momentum=1.0), r"--momentum must be in \[0, 1\)"),
-        (SolverOptions(SUBGRADIENT, norm_bound=0.0), "--norm-bound must be greater than 0"),
-        (SolverOptions(SUBGRADIENT, nesterov=True), "add --momentum"),
+        (SolverOptions(start=StartName.GLOROT), "start is not used by solver='auto'"),
+        (SolverOptions(SUBGRADIENT, momentum=1.0), r"momentum must be in \[0, 1\)"),
+        (SolverOptions(SUBGRADIENT, norm_bound=0.0), "norm_bound must be greater than 0"),
+        (SolverOptions(SUBGRADIENT, nesterov=True), "add momentum=0.9"),
     ],
 )
 def test_options_that_cannot_work_are_refused(options: SolverOptions, words: str) -> None:

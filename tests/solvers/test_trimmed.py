@@ -110,7 +110,7 @@ def test_a_limit_ends_the_search_and_says_so() -> None:
     problem = small_problem("squared", "subquantile:0.7")
     found = solve(problem, SolverOptions(), Limits(max_passes=5))
     assert not found.converged
-    assert found.status == "not converged: stopped after 5 passes (--max-passes)"
+    assert found.status == "not converged: stopped after 5 passes (max_passes)"
     assert np.isfinite(found.objective)
 
 

@@ -108,7 +108,7 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path):
     path = tmp_path / "m.json"
     check_output(path, force=False)
     write_bytes(path, b"old")
-    with pytest.raises(UsageError, match=r"m\.json: exists; pass --force to overwrite it"):
+    with pytest.raises(UsageError, match=r"m\.json: exists; pass force to overwrite it"):
         check_output(path, force=False)
     check_output(path, force=True)
 

@@ -1,0 +1,1 @@
+"""Whole commands as calls: options -> one function -> a result, without a command line."""

@@ -1,0 +1,141 @@
+"""Cluster the rows of a table: read, design, search, judge, write."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lrisk_cli.api.clock import Clock
+from lrisk_cli.api.pages import PageOptions, check_shape
+from lrisk_cli.clusters.clustering import CHUNK, ClusterOptions, Placement
+from lrisk_cli.design.design import Design, DesignOptions, encode_design, read_design
+from lrisk_cli.evaluation.agreement import Agreement, LabelTally
+from lrisk_cli.evaluation.cluster_judging import (
+    JudgedClusters,
+    RowViews,
+    SeenRows,
+    assignment_columns,
+    judge_clusters,
+)
+from lrisk_cli.models.cluster_fit import fit_clusters, require_numbers
+from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
+from lrisk_cli.progress import Report
+from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to cluster, how, and where the results go."""
+
+    data: Inputs
+    dtypes: dict[str, str]
+    ks: tuple[int, ...]
+    columns: DesignOptions
+    clustering: ClusterOptions
+    label: str | None
+    inliers: tuple[str, ...]
+    output: str | None
+    assignments: str | None
+    page: PageOptions | None
+
+    @property
+    def outputs(self) -> tuple[str | None, ...]:
+        """Clusters, assignments, page; None for those not asked for."""
+        return self.output, self.assignments, self.page.path if self.page else None
+
+
+@dataclass(frozen=True, slots=True)
+class Clustered:
+    """The clusters, how they do on their own rows and, for a page, what it shows of these."""
+
+    model: ClusterModel
+    judged: JudgedClusters
+    notes: Sequence[str]
+    timings: dict[str, float]
+    seen: SeenRows | None
+
+
+def run(job: Job, report: Report, *, force: bool) -> Clustered:
+    """Read, design, cluster, judge; write the clusters and the assignments."""
+    clock = Clock()
+    for path in job.outputs:
+        if path is not None:
+            check_output(path, force=force, table=path == job.assignments)
+    table = open_table(job.data, dtypes=job.dtypes)
+    check_apart(job.outputs, table.paths)
+    raw = read_design(table, job.columns, report)
+    require_numbers(raw)
+    clock.lap("read_s")
+    design, _ = encode_design(raw, job.columns)
+    del raw
+    check_shape(job.page, table.label, design.encoding)
+    clock.lap("design_s")
+    model, placed, best = fit_clusters(table.label, design, job.ks, job.clustering, report)
+    clock.lap("solve_s")
+    seen = None if job.page is None else _look(design, placed)
+    # The largest array of all: from here on only distances are needed.
+    design = replace(design, rows=design.rows.take(slice(0)))
+    judged = _judge(job, table, design, model, placed)
+    clock.lap("judge_s")
+    if job.output is not None:
+        save_clusters(job.output, model)
+    if job.assignments is not None:
+        write_table(job.assignments, _assignment_columns(job, design, placed))
+    clock.lap("write_s")
+    notes = (*design.notes, *_remarks(best.reseeded))
+    return Clustered(model, judged, notes, clock.timings(), seen)
+
+
+def _look(design: Design, placed: Placement) -> SeenRows:
+    """What the page shows of the rows, taken a few at a time."""
+    (n_rows, n_columns), outliers = design.rows.shape, placed.outliers
+    views = RowViews(n_columns)
+    for start in range(0, n_rows, CHUNK):
+        at = slice(start, start + CHUNK)
+        X = design.rows.dense_rows(at)
+        views.add(design.row_numbers[at], X, placed.clusters[at], placed.losses[at], outliers[at])
+    return views.seen(placed.losses)
+
+
+def _judge(
+    job: Job, table: Table, design: Design, model: ClusterModel, placed: Placement
+) -> JudgedClusters:
+    """The figures of the clusters on their own rows."""
+    agreement = (
+        None if job.label is None else _compare(job, table, design, len(model.centres), placed)
+    )
+    counts = replace(design.counts, used=len(design.row_numbers))
+    return judge_clusters(model, counts, placed.clusters, placed.losses, agreement)
+
+
+def _compare(
+    job: Job, table: Table, design: Design, n_clusters: int, placed: Placement
+) -> Agreement:
+    """Read the labels, one more pass over the table, and compare the clusters with them."""
+    name = str(job.label)
+    tally = LabelTally(f"{table.label}, column '{name}'", n_clusters, job.inliers)
+    for batch in table.batches([name], invalid_as_missing=True):
+        ends = (batch.first_row, batch.first_row + batch.n_rows)
+        used = slice(*np.searchsorted(design.row_numbers, ends))
+        cells: Any = batch.columns[name]
+        tally.add(cells[design.row_numbers[used] - batch.first_row], placed.clusters[used])
+    return tally.agreement(placed.losses)
+
+
+def _assignment_columns(job: Job, design: Design, placed: Placement) -> dict[str, Any]:
+    names: dict[str, Any] = {"row": design.row_numbers}
+    if design.ids is not None:
+        names["id"] = design.ids
+    return assignment_columns(
+        names, placed.clusters, placed.losses, placed.outliers, job.clustering.risk
+    )
+
+
+def _remarks(reseeded: int) -> tuple[str, ...]:
+    """What to know about the search."""
+    if not reseeded:
+        return ()
+    what = "1 cluster was" if reseeded == 1 else f"{reseeded} clusters were"
+    return (f"{what} left without weight on the way and started again from another row",)

@@ -1,0 +1,133 @@
+"""Detect outliers: fit or load a model, rank the rows by their losses, explain, write."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lrisk_cli.api.clock import Clock
+from lrisk_cli.design.design import DesignOptions
+from lrisk_cli.errors import InvalidOption
+from lrisk_cli.evaluation.checks import Checks
+from lrisk_cli.evaluation.metrics import parse_risks
+from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
+from lrisk_cli.models.fitting import FitOptions
+from lrisk_cli.models.loading import load_model, with_policies
+from lrisk_cli.models.model import Model, save_model
+from lrisk_cli.names import Missing, Unseen
+from lrisk_cli.outliers.detection import (
+    Outliers,
+    count_named,
+    outlier_figures,
+    rank_rows,
+    ranking_parts,
+    score_curve,
+)
+from lrisk_cli.outliers.subjects import Subject, cluster_subject, fit_subject, model_subject
+from lrisk_cli.progress import Report
+from lrisk_cli.risk.value import sort_losses
+from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.table import check_apart, check_output, open_table, write_parts
+from lrisk_cli.types import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Which rows to rank, by which model, and where the results go.
+
+    model: a file, to rank by instead of a fit. missing, unseen: policies in place of the model's.
+    ks: numbers of clusters to try where there is no target; none for the usual one.
+    """
+
+    data: Inputs
+    dtypes: dict[str, str]
+    columns: DesignOptions
+    fit: FitOptions
+    ks: tuple[int, ...]
+    contamination: float | None
+    model: str | None
+    missing: Missing | None
+    unseen: Unseen | None
+    top: int
+    checks: Checks
+    output: str | None
+    save_model: str | None
+    html: str | None
+
+    @property
+    def outputs(self) -> list[str | None]:
+        """All files to be written."""
+        return [self.output, self.save_model, self.html, self.checks.junit]
+
+
+def run(job: Job, report: Report, *, force: bool) -> Outliers:
+    """Fit or score, rank, explain; write the model and the ranking."""
+    for path in job.outputs:
+        if path is not None:
+            check_output(path, force=force, table=path == job.output)
+    clock = Clock()
+    subject, losses = _subject(job, report)
+    clock.lap("fit_s" if job.model is None else "score_s")
+    if job.save_model is not None:
+        _save(job.save_model, subject.model)
+    every = job.output is not None
+    ranked = rank_rows(
+        subject, losses, job.top, explain_all=every or job.html is not None, name_all=every
+    )
+    clock.lap("rank_s")
+    if job.output is not None:
+        write_parts(job.output, ranking_parts(ranked, losses))
+    clock.lap("write_s")
+    # In place: nothing needs the losses in reading order any more.
+    ascending = sort_losses(losses)
+    figures = outlier_figures(ranked, ascending, parse_risks(job.checks.risks or ["mean"]))
+    return Outliers(
+        model=subject.model,
+        model_path=job.model or job.save_model,
+        fitted=job.model is None,
+        counts=subject.rows.counts,
+        contamination=job.contamination,
+        border=subject.border,
+        n_outliers=int(np.count_nonzero(ranked.outliers)),
+        figures=figures,
+        top=ranked.top,
+        named=count_named(ranked.explained.reasons),
+        curve=score_curve(subject, ascending),
+        verdicts=job.checks.judge(figures),
+        notes=subject.notes,
+        ranking_path=job.output,
+        timings=clock.timings(),
+    )
+
+
+def _subject(job: Job, report: Report) -> tuple[Subject, Array]:
+    """What the rows are ranked by, and their losses in reading order."""
+    if job.model is not None:
+        model = _load(job, job.model)
+        table = open_table(job.data, expected=model.encoding.dtypes)
+        check_apart(job.outputs, [*job.checks.inputs, *table.paths])
+        id_column = job.columns.id_column
+        return model_subject(model, table, id_column, job.contamination, report)
+    table = open_table(job.data, dtypes=job.dtypes)
+    check_apart(job.outputs, [*job.checks.inputs, *table.paths])
+    if job.columns.target is None:
+        seed = job.fit.solver.seed
+        return cluster_subject(table, job.columns, job.ks, seed, job.contamination, report)
+    return fit_subject(table, job.columns, job.fit, job.contamination, report)
+
+
+def _load(job: Job, path: str) -> Model | ClusterModel:
+    """The model of a file; its target must be the one that was named, if any."""
+    model, target = load_model(path), job.columns.target
+    if isinstance(model, ClusterModel):
+        if target is not None:
+            raise InvalidOption("target", f": {path} holds clusters, which have none; leave it out")
+    elif target not in (None, model.target.name):
+        raise InvalidOption("target", f": {path} predicts '{model.target.name}', not '{target}'")
+    return with_policies(path, model, job.missing, job.unseen)
+
+
+def _save(path: str, model: Model | ClusterModel) -> None:
+    if isinstance(model, ClusterModel):
+        save_clusters(path, model)
+    else:
+        save_model(path, model)

@@ -1,0 +1,241 @@
+"""Evaluate a model of any kind on a table: figures, gates, the losses file."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lrisk_cli.api.pages import PageOptions, check_shape
+from lrisk_cli.clusters.clustering import as_matrix
+from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.errors import InvalidOption
+from lrisk_cli.evaluation.agreement import LabelTally
+from lrisk_cli.evaluation.checks import Checks
+from lrisk_cli.evaluation.cluster_judging import (
+    JudgedClusters,
+    RowViews,
+    SeenRows,
+    assignment_columns,
+    judge_clusters,
+)
+from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.evaluation.judging import JudgedRows, judged_figures, judged_rows, tally_table
+from lrisk_cli.evaluation.metrics import Figures, Intervals, parse_risks
+from lrisk_cli.evaluation.rankings import losses_columns
+from lrisk_cli.evaluation.registry import (
+    OF_CLUSTERS,
+    OF_LABELS,
+    Needs,
+    figures_of,
+    metric_name,
+    spell_metric,
+)
+from lrisk_cli.evaluation.worst_rows import WorstRows
+from lrisk_cli.models.cluster_model import ClusterModel
+from lrisk_cli.models.loading import load_model, with_policies
+from lrisk_cli.models.model import Model
+from lrisk_cli.models.scoring import ROW_BYTES, RowTally, ScoredRows, score_table
+from lrisk_cli.names import Missing, Unseen
+from lrisk_cli.progress import Report
+from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
+
+# Spells a metric, or refuses it -> the gates that the user asked for.
+MakeChecks = Callable[[Callable[[str], str]], Checks]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to evaluate, and where the results go.
+
+    make_checks: the gates, once it is known which metrics the model has. seed: of bootstrap
+    intervals, None for none. label, inliers: of clusters only.
+    """
+
+    model: str
+    data: Inputs
+    risks: Sequence[str]
+    make_checks: MakeChecks
+    losses: str | None
+    id_column: str | None
+    seed: int | None
+    label: str | None
+    inliers: tuple[str, ...]
+    page: PageOptions | None
+    missing: Missing | None
+    unseen: Unseen | None
+    exposure: str | None = None
+
+    def outputs(self, checks: Checks) -> list[str | None]:
+        """The losses, the page and the verdicts; None for those not asked for."""
+        return [self.losses, self.page.path if self.page else None, checks.junit]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """A model on a table. paths: of the table; worst: sentences on the rows that lose most.
+
+    rows: what a page draws, where one was asked for.
+    """
+
+    path: str
+    model: Model
+    counts: RowCounts
+    figures: Figures
+    intervals: Intervals | None
+    checks: Checks
+    verdicts: Sequence[Verdict]
+    paths: Sequence[str]
+    worst: Sequence[str]
+    rows: JudgedRows | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterEvaluation:
+    """Clusters on a table. seen: what a page shows of the rows, where one was asked for."""
+
+    path: str
+    model: ClusterModel
+    judged: JudgedClusters
+    checks: Checks
+    verdicts: Sequence[Verdict]
+    paths: Sequence[str]
+    worst: Sequence[str]
+    seen: SeenRows | None
+
+    @property
+    def counts(self) -> RowCounts:
+        """What became of the rows."""
+        return self.judged.counts
+
+    @property
+    def figures(self) -> Figures:
+        """The figures that gates are held against."""
+        return self.judged.figures
+
+
+def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluation:
+    """Load the model, score the table, judge; write the losses."""
+    model = load_model(job.model)
+    if isinstance(model, ClusterModel):
+        if job.seed is not None:
+            raise InvalidOption(
+                "intervals", f": {job.model} holds clusters, which have none; leave it out"
+            )
+        model = with_policies(job.model, model, job.missing, job.unseen, job.exposure)
+        return _evaluate_clusters(job, model, report, force=force)
+    if job.label is not None:
+        raise InvalidOption(
+            "label", f"is compared with clusters, and {job.model} has none; leave it out"
+        )
+    if job.page is not None and job.page.shape is not None:
+        raise InvalidOption(
+            "image_shape", f"is for clusters, and {job.model} has none; leave it out"
+        )
+    model = with_policies(job.model, model, job.missing, job.unseen, job.exposure)
+    return _evaluate(job, model, report, force=force)
+
+
+def _open(job: Job, model: Model | ClusterModel, checks: Checks, *, force: bool) -> Table:
+    """The table; outputs that cannot be written, or would replace an input, are refused."""
+    outputs = job.outputs(checks)
+    for path in outputs:
+        if path is not None:
+            check_output(path, force=force, table=path == job.losses)
+    table = open_table(job.data, expected=model.encoding.dtypes)
+    check_apart(outputs, [job.model, *checks.inputs, *table.paths])
+    return table
+
+
+def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluation:
+    checks = job.make_checks(lambda name: metric_name(name, model.task, model.row_loss.metrics))
+    asked = (*parse_risks(job.risks), *parse_risks(checks.risks or ["mean"]))
+    spectra: tuple[Spectrum, ...] = tuple(dict.fromkeys(asked))
+    table = _open(job, model, checks, force=force)
+    worst = WorstRows() if checks.github else None
+    keep = job.losses is not None
+    tally = tally_table(model, table, job.id_column, keep=keep, report=report, worst=worst)
+    if job.losses is not None and tally.kept is not None:
+        write_table(job.losses, _losses_columns(model, tally.kept))
+    figures, intervals = judged_figures(tally.losses, spectra, job.seed, report)
+    ascending = tally.losses.losses
+    page = None if job.page is None else judged_rows("judged", model, ascending, tally.sample)
+    of_rows = figures_of(tally.rows, [Needs.ROWS, Needs.CELLS])
+    return Evaluation(
+        path=job.model,
+        model=model,
+        counts=tally.rows.counts,
+        figures=figures,
+        intervals=intervals,
+        checks=checks,
+        verdicts=checks.judge(figures, of_rows | figures_of(model.fit, [Needs.FIT])),
+        paths=table.paths,
+        worst=[] if worst is None else worst.predicted(model),
+        rows=page,
+    )
+
+
+def _losses_columns(model: Model, kept: ScoredRows) -> dict[str, Any]:
+    names = {**kept.names, "prediction": model.labelled(kept.joined("predictions"))}
+    targets = model.labelled(kept.joined("targets"))
+    return losses_columns(names, targets, kept.joined("losses"), model.spectrum)
+
+
+def _evaluate_clusters(
+    job: Job, model: ClusterModel, report: Report, *, force: bool
+) -> ClusterEvaluation:
+    known = OF_CLUSTERS if job.label is None else OF_CLUSTERS | OF_LABELS
+    checks = job.make_checks(lambda name: spell_metric(name, known))
+    spectra = parse_risks([*job.risks, *checks.risks] or [model.risk])
+    check_shape(job.page, job.model, model.encoding)
+    table = _open(job, model, checks, force=force)
+    tally = LabelTally(f"{table.label}, column '{job.label}'", len(model.centres), job.inliers)
+    views = RowViews(model.encoding.n_columns)
+    kept, rows = _score_clusters(job, model, table, tally, views, report)
+    losses, clusters = kept.joined("losses"), kept.joined("predictions")
+    agreement = None if job.label is None else tally.agreement(losses)
+    judged = judge_clusters(model, rows.counts, clusters, losses, agreement, spectra)
+    if job.losses is not None:
+        outliers = kept.joined("outliers")
+        write_table(
+            job.losses,
+            assignment_columns(kept.names, clusters, losses, outliers, model.spectrum),
+        )
+    worst = WorstRows()
+    if checks.github:
+        worst.add(kept.joined("rows"), losses, kept.ids, clusters)
+    return ClusterEvaluation(
+        path=job.model,
+        model=model,
+        judged=judged,
+        checks=checks,
+        verdicts=checks.judge(judged.figures, figures_of(rows, [Needs.ROWS, Needs.CELLS])),
+        paths=table.paths,
+        worst=worst.clustered(),
+        seen=None if job.page is None else views.seen(losses),
+    )
+
+
+def _score_clusters(
+    job: Job,
+    model: ClusterModel,
+    table: Table,
+    tally: LabelTally,
+    views: RowViews,
+    report: Report,
+) -> tuple[ScoredRows, RowTally]:
+    """One pass over the table; the tally takes the labels, the views rows, if asked for."""
+    kept, rows = ScoredRows(), RowTally()
+    columns = [*model.encoding.feature_names, *([] if job.label is None else [job.label])]
+    scoring = score_table(model, table, columns, job.id_column, rows, report, ROW_BYTES)
+    for scored, ids in scoring:
+        kept.add(scored, ids)
+        clusters: Any = scored.predictions
+        if job.page is not None and scored.outliers is not None:
+            X = as_matrix(scored.encoded.rows)
+            views.add(scored.rows, X, clusters, scored.known_losses, scored.outliers)
+        if job.label is not None:
+            cells: Any = scored.batch.columns[job.label]
+            tally.add(cells[scored.kept], clusters)
+    rows.require_used(table.label, "judge")
+    return kept, rows

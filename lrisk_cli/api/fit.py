@@ -1,0 +1,305 @@
+"""Fit models to a table: read, choose, design, solve, judge, write."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lrisk_cli.api.clock import Clock
+from lrisk_cli.api.fit_files import FitFiles, check_files, make_folders
+from lrisk_cli.design.design import (
+    Design,
+    DesignOptions,
+    RawDesign,
+    RowCounts,
+    encode_design,
+    read_design,
+)
+from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.errors import UsageError, opt
+from lrisk_cli.evaluation.judging import (
+    SAMPLED_ROWS,
+    JudgedRows,
+    judged_rows,
+    make_tally,
+    sample_design,
+)
+from lrisk_cli.evaluation.metrics import Figures, judge_rows, parse_risks, tally_figures
+from lrisk_cli.evaluation.rankings import losses_columns
+from lrisk_cli.evaluation.selection import CrossValidation, Scheme, cross_validate
+from lrisk_cli.evaluation.splits import hold_out
+from lrisk_cli.models.fitting import (
+    FitOptions,
+    Fitted,
+    Scores,
+    fit_design,
+    make_features,
+    remarks,
+    score_design,
+)
+from lrisk_cli.models.model import Model, save_model
+from lrisk_cli.models.scoring import RowTally, columns_of, score_table
+from lrisk_cli.progress import Progress, Report
+from lrisk_cli.solvers.solution import Epoch
+from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.row_sample import RowSample
+from lrisk_cli.tables.table import Table, check_apart, open_table, write_table
+from lrisk_cli.types import Array, Flags
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to fit and where the results go.
+
+    fits: all to be done or, with a scheme, those to choose from; files: of each of them. notes:
+    what to know about the options.
+    """
+
+    data: Inputs
+    dtypes: dict[str, str]
+    columns: DesignOptions
+    fits: tuple[FitOptions, ...]
+    scheme: Scheme | None
+    seed: int
+    holdout: float | None
+    test: str | None
+    asked: FitFiles
+    notes: tuple[str, ...]
+    files: tuple[FitFiles, ...]
+
+    def check_apart(self, inputs: Sequence[str]) -> None:
+        """Refuse outputs that would replace one another or an input."""
+        # With a scheme one candidate writes its files, so they may share them.
+        written = [tuple(files.by_option.values()) for files in self.files]
+        for paths in [sum(written, ())] if self.scheme is None else written:
+            check_apart(paths, inputs)
+
+
+@dataclass(slots=True)
+class FitResult:
+    """One fit. figures: by the rows they are of, "training" and, if any, those to test on.
+
+    scored: only where a file is to hold it. seconds: those of the solver. seen: for a page, losses
+    and a sample of the rows, by the rows they are of.
+    """
+
+    fitted: Fitted
+    files: FitFiles
+    seconds: float
+    figures: dict[str, Figures] = field(default_factory=dict)
+    scored: Scores | None = None
+    seen: dict[str, tuple[Array, RowSample]] = field(default_factory=dict)
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        return self.fitted.model
+
+    @property
+    def epochs(self) -> Sequence[Epoch]:
+        """The run of the solver."""
+        return self.fitted.solution.epochs
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap asked for was proved."""
+        return self.fitted.solution.converged
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about its features and about the fit."""
+        return (*self.fitted.notes, *remarks(self.model.fit))
+
+    @property
+    def tested(self) -> Figures | None:
+        """The figures of the rows to test on."""
+        return next((self.figures[name] for name in self.figures if name != "training"), None)
+
+    def judged_rows(self) -> list[JudgedRows]:
+        """What a page draws of the rows, where a page was asked for."""
+        return [
+            judged_rows(name, self.model, np.sort(losses), sample)
+            for name, (losses, sample) in self.seen.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """All fits. counts: of the rows that they learned from; notes: on the columns and the folds."""
+
+    results: tuple[FitResult, ...]
+    counts: RowCounts
+    notes: tuple[str, ...]
+    choice: CrossValidation | None
+    timings: dict[str, float]
+
+
+def run(job: Job, report: Report, *, force: bool) -> Fits:
+    """Read, choose if asked to, design, solve, judge; write models, losses and traces."""
+    clock = Clock()
+    check_files(job.asked, job.files, force=force)
+    keep_out = _hold_out_rule(job)
+    table = open_table(job.data, dtypes=job.dtypes)
+    job.check_apart(table.paths)
+    split = job.holdout is not None or job.scheme is not None
+    raw = read_design(table, job.columns, report, split=split)
+    clock.lap("read_s")
+    job, choice = _choose(job, raw, keep_out, report)
+    if choice is not None:
+        clock.lap("choose_s")
+    design, held_out = encode_design(raw, job.columns, hold_out=keep_out)
+    design = replace(design, notes=(*design.notes, *job.notes))
+    del raw
+    test = None if job.test is None else _open_test(job, design.encoding)
+    clock.lap("design_s")
+    results = _solve(job, design, report)
+    clock.lap("solve_s")
+    _judge(job, results, design, held_out, test, report)
+    # The largest array of all: from here on only its scores are needed.
+    design = replace(design, rows=design.rows.take(slice(0)))
+    clock.lap("test_s")
+    _write(job, results, design)
+    clock.lap("write_s")
+    counts = replace(design.counts, used=len(design.row_numbers))
+    notes = (*design.notes, *(choice.notes if choice else ()))
+    return Fits(tuple(results), counts, notes, choice, clock.timings())
+
+
+def _hold_out_rule(job: Job) -> Callable[[int], Flags] | None:
+    """Which rows to keep for testing, once their number is known."""
+    fraction, seed = job.holdout, job.seed
+    if fraction is None:
+        return None
+    if job.test is not None:
+        raise UsageError(
+            f"{opt('holdout')} and {opt('test')} both name rows to test on; pass one of them"
+        )
+    hold_out(2, fraction, seed)  # a wrong fraction is refused before any reading
+    return lambda n_rows: hold_out(n_rows, fraction, seed)
+
+
+def _choose(
+    job: Job, raw: RawDesign, keep_out: Callable[[int], Flags] | None, report: Report
+) -> tuple[Job, CrossValidation | None]:
+    """With a scheme, the job of fitting the best candidate; rows held out take no part."""
+    if job.scheme is None:
+        return job, None
+    rows = np.arange(len(raw.usable.rows.rows))
+    if keep_out is not None:
+        rows = np.flatnonzero(~keep_out(len(rows)))
+    choice = cross_validate(raw, job.columns, job.fits, job.scheme, rows, report)
+    options = choice.chosen.options
+    files = job.files[job.fits.index(options)]
+    return replace(job, fits=(options,), files=(files,)), choice
+
+
+def _open_test(job: Job, encoding: Encoding) -> Table:
+    """The table to test on; it is refused before the solver starts if a column is absent."""
+    table = open_table(job.data.beside(str(job.test)), expected=encoding.dtypes)
+    job.check_apart(table.paths)
+    for name in columns_of(encoding):
+        table.column(name)
+    return table
+
+
+def _solve(job: Job, design: Design, report: Report) -> list[FitResult]:
+    """One fit after the other, each from where the last one ended."""
+    results: list[FitResult] = []
+    features, W = make_features(design, job.fits[0], report), None
+    for options, files in zip(job.fits, job.files, strict=True):
+        began = perf_counter()
+        fitted = fit_design(design, options, report, start=W, features=features)
+        W = fitted.solution.W
+        results.append(FitResult(fitted, files, perf_counter() - began))
+        if len(job.fits) > 1:
+            report(Progress("risks", len(results), len(job.fits)))
+    return results
+
+
+def _judge(
+    job: Job,
+    results: list[FitResult],
+    design: Design,
+    held_out: Design | None,
+    test: Table | None,
+    report: Report,
+) -> None:
+    """Add the figures of each model on the rows it learned from and on those to test on."""
+    paged = job.asked.html is not None
+    for result in results:
+        scored = score_design(result.model, design)
+        _add_figures(result, "training", design, scored, paged=paged)
+        if job.asked.losses is not None:
+            result.scored = scored
+        if held_out is not None:
+            of_held_out = score_design(result.model, held_out)
+            _add_figures(result, "held out", held_out, of_held_out, paged=paged)
+    if test is not None:
+        _judge_table(results, test, report)
+
+
+def _add_figures(
+    result: FitResult, name: str, design: Design, scored: Scores, *, paged: bool
+) -> None:
+    """The figures on the rows of a design and, for a page, what it draws of them."""
+    model = result.model
+    result.figures[name] = judge_rows(
+        model.task, scored.losses, design.targets, scored.predictions, parse_risks(()),
+        model.row_loss.metrics, half_squared=model.row_loss.quadratic,
+    )  # fmt: skip
+    if paged:
+        result.seen[name] = scored.losses, sample_design(design, scored)
+
+
+def _judge_table(results: list[FitResult], table: Table, report: Report) -> None:
+    """Add the figures of each model on a table, which is read once; they encode it alike."""
+    models = [result.model for result in results]
+    tallies = [make_tally(model) for model in models]
+    samples = [RowSample(SAMPLED_ROWS) for _ in models]
+    first = models[0]
+    columns = columns_of(first.encoding)
+    for scored, _ in score_table(first, table, columns, None, RowTally(), report):
+        targets = scored.known_targets
+        for model, tally, sample in zip(models, tallies, samples, strict=True):
+            Z, exposure = model.margins(scored.encoded.rows), scored.encoded.exposure
+            predictions = model.predict(Z, exposure)
+            tally.add(model.losses(Z, targets, exposure), targets, predictions)
+            sample.add(scored.rows, predictions, targets)
+    for result, tally, sample in zip(results, tallies, samples, strict=True):
+        result.figures["test"] = tally_figures(tally, parse_risks(()))
+        result.seen["test"] = (tally.losses, sample)
+
+
+def _write(job: Job, results: Sequence[FitResult], design: Design) -> None:
+    """Write the models first: whatever fails after them, they are there."""
+    make_folders(job.asked)
+    for result in results:
+        if result.files.model is not None:
+            save_model(result.files.model, result.model)
+    for result in results:
+        files = result.files
+        if files.losses is not None and result.scored is not None:
+            write_table(files.losses, _losses_columns(result.model, design, result.scored))
+        if files.trace is not None:
+            write_table(files.trace, _trace_columns(result.epochs))
+
+
+def _losses_columns(model: Model, design: Design, scored: Scores) -> dict[str, Any]:
+    names = {"row": design.row_numbers, "prediction": model.labelled(scored.predictions)}
+    if design.ids is not None:
+        names["id"] = design.ids
+    targets = model.labelled(design.targets)
+    return losses_columns(names, targets, scored.losses, model.spectrum)
+
+
+def _trace_columns(epochs: Sequence[Epoch]) -> dict[str, Any]:
+    """One row for each epoch; empty where nothing was proved or sorted yet."""
+    names = ("passes", "seconds", "objective", "lower_bound", "gap", "rank_changes")
+    heads = {"passes": "pass"}
+    return {
+        heads.get(name, name): pa.array([getattr(epoch, name) for epoch in epochs])
+        for name in names
+    }

@@ -1,0 +1,71 @@
+"""Predict the rows of a table: each batch is written before the next one is read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.models.loading import load_model, with_policies
+from lrisk_cli.models.scored import Scorer
+from lrisk_cli.models.scoring import RowTally, score_table
+from lrisk_cli.names import Missing, Unseen
+from lrisk_cli.progress import Report
+from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.outputs import write_csv_parts, write_parts
+from lrisk_cli.tables.table import Table, check_apart, check_output, open_table
+
+# Rows of a row group of a Parquet file: as many as a table has that is written at once.
+GROUP_ROWS = 1 << 20
+GROUP_CELLS = 1 << 23
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to score and by which model. output: a file; None for CSV into a stream."""
+
+    model: str
+    data: Inputs
+    output: str | None
+    id_column: str | None
+    missing: Missing | None
+    unseen: Unseen | None
+    exposure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """What became of the rows; the predictions are in the file or the stream."""
+
+    model: str
+    output: str | None
+    counts: RowCounts
+
+
+def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictions:
+    """One pass over the table, a batch of predictions at a time. stream: where no file is named."""
+    loaded = load_model(job.model)
+    model = with_policies(job.model, loaded, job.missing, job.unseen, job.exposure)
+    if job.output is not None:
+        check_output(job.output, force=force, table=True)
+    table = open_table(job.data, expected=model.encoding.dtypes)
+    check_apart([job.output], [job.model, *table.paths])
+    tally = RowTally()
+    parts = _parts(model, table, job.id_column, tally, report)
+    if job.output is None:
+        write_csv_parts(stream, parts)
+    else:
+        write_parts(job.output, parts, group_rows=GROUP_ROWS, group_cells=GROUP_CELLS)
+    return Predictions(job.model, job.output, tally.counts)
+
+
+def _parts(
+    model: Scorer, table: Table, id_column: str | None, tally: RowTally, report: Report
+) -> Iterator[dict[str, Any]]:
+    """The columns to write, batch by batch; nothing before a row can be scored."""
+    columns = model.encoding.needed_names
+    id_type = None if id_column is None else table.arrow_type(id_column)
+    for scored, ids in score_table(model, table, columns, id_column, tally, report):
+        if len(scored.kept):
+            named = {"row": scored.rows} | ({} if ids is None else {"id": ids.cast(id_type)})
+            yield named | model.prediction_columns(scored)
+    tally.require_used(table.label, "score")

@@ -1,0 +1,73 @@
+"""Verdicts of gates go to standard error, JUnit and GitHub; the exit code follows from them."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lrisk_cli.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from lrisk_cli.evaluation.checks import Checks
+    from lrisk_cli.evaluation.gates import Verdict
+    from lrisk_cli.reports.github import NamedVerdict, Shown
+
+
+def unnamed(verdicts: "Sequence[Verdict]") -> "list[NamedVerdict]":
+    """Verdicts on the only model there is."""
+    return [(None, verdict) for verdict in verdicts]
+
+
+def conclude(
+    checks: "Checks", verdicts: "Sequence[NamedVerdict]", skipped: Sequence[str], shown: "Shown"
+) -> int:
+    """Report the verdicts wherever they were asked for. skipped: on figures not compared."""
+    from lrisk_cli.reports.facts import plain
+
+    warned = [
+        f"{model}: " * (model is not None) + verdict.sentence
+        for model, verdict in verdicts
+        if verdict.warned
+    ]
+    for sentence in (*warned, *skipped):
+        print(f"lrisk: warning: {plain(sentence)}", file=sys.stderr)
+    if checks.junit is not None:
+        from lrisk_cli.reports.junit import junit_document
+        from lrisk_cli.tables.outputs import write_bytes
+
+        subject = shown.file or "several files"
+        write_bytes(checks.junit, junit_document(checks.command, subject, verdicts, skipped))
+    if checks.github:
+        _annotate(verdicts, shown)
+    failed = any(verdict.failed for _, verdict in verdicts)
+    return ExitCode.GATE_FAILED if failed else ExitCode.DONE
+
+
+def _annotate(verdicts: "Sequence[NamedVerdict]", shown: "Shown") -> None:
+    """Annotations on standard error; the summary at the end of the file that the runner names."""
+    from lrisk_cli.reports.github import annotations, step_summary
+
+    for line in annotations(shown, verdicts):
+        print(line, file=sys.stderr)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not summary:
+        return
+    try:
+        with open(summary, "a", encoding="utf-8") as file:
+            file.write(step_summary(shown, verdicts))
+    except OSError as error:
+        raise UsageError(
+            f"GITHUB_STEP_SUMMARY: {summary}: cannot be written ({error.strerror}); "
+            "unset the variable, or leave out --github"
+        ) from None
+
+
+def only_file(data: Sequence[str]) -> str | None:
+    """The file that rows were read from, if it is one."""
+    return data[0] if len(data) == 1 and os.path.isfile(data[0]) else None
+
+
+def count_rows(n_rows: int, sentences: Sequence[str]) -> str:
+    """How many rows were judged, and how many of them are listed."""
+    rows = f"{n_rows} row{'s' * (n_rows != 1)} judged"
+    return f"{rows}; the {len(sentences)} with the largest losses are told" if sentences else rows

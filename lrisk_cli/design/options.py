@@ -1,0 +1,117 @@
+"""Which columns a design is made of and how, as the user says it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from lrisk_cli.errors import InvalidOption
+from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
+from lrisk_cli.options import option
+from lrisk_cli.tables.options import Names, parse_names
+
+if TYPE_CHECKING:
+    from lrisk_cli.design.design import DesignOptions
+
+MAX_CATEGORIES = 100
+# What the option means where a model is given.
+EXPOSURE = "Column of exposures, where the table names it differently than that of the fit."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Which columns are read, and what becomes of their cells. missing, unseen: None for error."""
+
+    panel: ClassVar[str] = "Columns"
+
+    target: str | None = option(metavar="COLUMN", help="Column to predict.")
+    features: Names = option(metavar="A,B", help="Columns to learn from.", shown="all", listed=True)
+    exclude: Names = option(metavar="A,B", help="Columns to leave out.", listed=True)
+    id_column: str | None = option(
+        name="id", metavar="COLUMN", help="Row-id column, copied to outputs."
+    )
+    exposure: str | None = option(
+        metavar="COLUMN",
+        help="Column of exposures (time, area, insured years), for the poisson loss: predictions "
+        "are in proportion to it.",
+    )
+    dtype: tuple[str, ...] = option(
+        (),
+        metavar="A,B=KIND",
+        help="Read columns as number, category or string; repeatable.",
+    )
+    missing: Missing | None = option(
+        help="Rows with missing cells: refuse the table, leave them out, or fill in the median or "
+        "the most frequent category.",
+        shown=Missing.ERROR.value,
+    )
+    task: Task | None = option(
+        help="What the target is; auto says what it chose and why.", shown=Task.AUTO.value
+    )
+    unseen: Unseen | None = option(
+        help="Categories unknown at scoring: refuse the table, or treat them as other.",
+        shown=Unseen.ERROR.value,
+        expert=True,
+    )
+    max_categories: int = option(
+        MAX_CATEGORIES,
+        metavar="N",
+        minimum=1,
+        help="Categories that get a column of their own; rarer ones share one.",
+        expert=True,
+    )
+    dates: Dates | None = option(
+        help="number: a date is its days since 1970; parts: also its month, weekday and time of "
+        "day, a column for each that varies.",
+        shown=Dates.NUMBER.value,
+        expert=True,
+    )
+    standardize: Standardize = option(
+        Standardize.BOTH,
+        help="Centre and scale features and target, features only, or none.",
+        expert=True,
+    )
+    scaling: Scaling | None = option(
+        help="Standardise numbers by mean and standard deviation, or by median and MAD, which "
+        "outliers do not move.",
+        shown="mad if every risk falls with the loss, else deviation",
+        expert=True,
+    )
+    intercept: bool = option(True, help="Fit no constant term.", expert=True)
+
+    def parse(self) -> "DesignOptions":
+        """The same, parsed; the scaling is the usual one where none is named."""
+        from lrisk_cli.design.design import DesignOptions
+
+        return DesignOptions(
+            target=self.target,
+            features=parse_names(self.features),
+            exclude=parse_names(self.exclude),
+            id_column=self.id_column,
+            task=self.task or Task.AUTO,
+            missing=self.missing or Missing.ERROR,
+            unseen=self.unseen or Unseen.ERROR,
+            max_categories=self.max_categories,
+            dates=self.dates or Dates.NUMBER,
+            standardize=self.standardize,
+            scaling=self.scaling or Scaling.DEVIATION,
+            intercept=self.intercept,
+            exposure=self.exposure,
+        )
+
+    @property
+    def dtypes(self) -> dict[str, str]:
+        """The kinds that columns are read as, by name."""
+        return parse_dtypes(self.dtype)
+
+
+def parse_dtypes(texts: Sequence[str]) -> dict[str, str]:
+    """COLUMN=KIND or A,B=KIND, several times."""
+    dtypes: dict[str, str] = {}
+    for text in texts:
+        name, separator, kind = text.rpartition("=")
+        if not separator or kind not in ("number", "category", "string"):
+            raise InvalidOption(
+                "dtype", f"takes COLUMN=number, COLUMN=category or COLUMN=string; got {text!r}"
+            )
+        dtypes |= dict.fromkeys(parse_names(name), kind)
+    return dtypes

@@ -1,0 +1,44 @@
+"""What a command's figures are held to: its gates, and the figures of an earlier run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lrisk_cli.evaluation.gates import Figures, Gate, StoredFigures, Verdict, judge
+from lrisk_cli.evaluation.options import Gates as GateOptions
+from lrisk_cli.evaluation.registry import is_risk
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What figures are held to. junit, github: where the verdicts go beside the results."""
+
+    command: str
+    gates: tuple[Gate, ...]
+    stored: StoredFigures | None
+    junit: str | None
+    github: bool
+
+    @property
+    def inputs(self) -> list[str]:
+        """Files that no output may replace."""
+        return [] if self.stored is None else [self.stored.path]
+
+    @property
+    def risks(self) -> list[str]:
+        """The risks that gates mention."""
+        return [gate.metric for gate in self.gates if is_risk(gate.metric)]
+
+    def judge(self, figures: Figures, others: Figures | None = None) -> tuple[Verdict, ...]:
+        """Of each gate, then of each stored figure. others: what gates alone can ask for."""
+        compared = () if self.stored is None else self.stored.gates(figures)
+        return judge((*self.gates, *compared), {**figures, **(others or {})})
+
+    def not_compared(self, figures: Figures, model: str | None = None) -> list[str]:
+        """A sentence for each figure that is not in both runs."""
+        return [] if self.stored is None else list(self.stored.not_compared(figures, model))
+
+
+def make_checks(gates: GateOptions, command: str, canonical: Callable[[str], str]) -> Checks:
+    """What the options ask. canonical: spells a metric of this command, or refuses it."""
+    parsed, stored = gates.parse(command, canonical)
+    return Checks(command, parsed, stored, gates.junit, gates.github)

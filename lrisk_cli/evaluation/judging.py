@@ -1,0 +1,122 @@
+"""Judge a model on the rows of a table: figures of the losses, and what a page draws of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lrisk_cli.design.design import Design
+from lrisk_cli.evaluation.metrics import (
+    Figures,
+    Intervals,
+    Tally,
+    bootstrap_intervals,
+    risk_figures,
+)
+from lrisk_cli.evaluation.worst_rows import WorstRows
+from lrisk_cli.models.fitting import Scores
+from lrisk_cli.models.model import Model
+from lrisk_cli.models.scoring import (
+    LOSS_BYTES,
+    ROW_BYTES,
+    RowTally,
+    ScoredRows,
+    columns_of,
+    score_table,
+)
+from lrisk_cli.progress import Report
+from lrisk_cli.risk.row_weights import row_weights
+from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.risk.value import sort_losses
+from lrisk_cli.tables.row_sample import RowSample
+from lrisk_cli.tables.table import Table
+from lrisk_cli.types import Array
+
+# Rows whose predictions are kept for a picture.
+SAMPLED_ROWS = 1500
+
+
+@dataclass(slots=True)
+class TableTally:
+    """What one pass over a table leaves behind. kept: all rows, where a file is to hold them.
+
+    sample: predictions and targets of a few rows, as numbers.
+    """
+
+    losses: Tally
+    rows: RowTally
+    kept: ScoredRows | None
+    sample: RowSample
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedRows:
+    """Rows with their losses. losses: ascending, weights: those of the risk in the same order.
+
+    predictions, targets: of a sample of the rows; codes where they are classes.
+    """
+
+    name: str
+    losses: Array
+    weights: Array
+    predictions: Array
+    targets: Array
+
+
+def make_tally(model: Model) -> Tally:
+    """What collects the errors that the loss of the model brings."""
+    loss = model.row_loss
+    return Tally(model.task, loss.metrics, half_squared=loss.quadratic)
+
+
+def tally_table(
+    model: Model,
+    table: Table,
+    id_column: str | None,
+    *,
+    keep: bool,
+    report: Report,
+    worst: WorstRows | None = None,
+) -> TableTally:
+    """One pass over the table; only the losses stay in memory, unless the rows are kept.
+
+    worst: takes the rows with the largest losses, where they are asked for.
+    """
+    kept = ScoredRows() if keep else None
+    found = TableTally(make_tally(model), RowTally(), kept, RowSample(SAMPLED_ROWS))
+    columns, rows = columns_of(model.encoding), found.rows
+    kept_bytes = LOSS_BYTES + (ROW_BYTES if keep else 0)
+    for scored, ids in score_table(model, table, columns, id_column, rows, report, kept_bytes):
+        losses, targets = scored.known_losses, scored.known_targets
+        found.losses.add(losses, targets, scored.predictions)
+        found.sample.add(scored.rows, scored.predictions, targets)
+        if kept is not None:
+            kept.add(scored, ids)
+        if worst is not None:
+            worst.add(scored.rows, losses, ids, targets, scored.predictions)
+    found.rows.require_used(table.label, "judge")
+    return found
+
+
+def sample_design(design: Design, scored: Scores) -> RowSample:
+    """A few rows of a design as tally_table keeps them."""
+    sample = RowSample(SAMPLED_ROWS)
+    sample.add(design.row_numbers, scored.predictions, design.targets)
+    return sample
+
+
+def judged_rows(name: str, model: Model, ascending: Array, sample: RowSample) -> JudgedRows:
+    """What the figures of a page are drawn from. ascending: sorted losses, (n,)."""
+    return JudgedRows(name, ascending, row_weights(ascending, model.spectrum), *sample.columns)
+
+
+def judged_figures(
+    tally: Tally, spectra: Sequence[Spectrum], seed: int | None, report: Report
+) -> tuple[Figures, Intervals | None]:
+    """All figures of the losses, and intervals of the risks where a seed is given.
+
+    The losses of the tally are sorted in place: reading order is not needed any more.
+    """
+    ascending = sort_losses(tally.losses)
+    figures = risk_figures(ascending, spectra) | tally.figures(ascending)
+    if seed is None:
+        return figures, None
+    return figures, bootstrap_intervals(ascending, spectra, seed, report)

@@ -1,0 +1,178 @@
+"""Compare the losses of models on the same rows: models from files, or fitted on random splits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lrisk_cli.design.design import DesignOptions, RowCounts, build_design
+from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.evaluation.paired_losses import Group, PairedLosses, average_groups
+from lrisk_cli.evaluation.quantiles import Comparison, average
+from lrisk_cli.evaluation.splits import hold_out
+from lrisk_cli.models.fitting import FitOptions, fit_design
+from lrisk_cli.models.loading import load_predictor, with_policies
+from lrisk_cli.models.model import Model
+from lrisk_cli.models.scoring import RowTally, score_together
+from lrisk_cli.names import Missing, Unseen
+from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.tables.table import Table
+from lrisk_cli.types import Array
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPlan:
+    """How often to split the table at random, and what share of the rows to test on."""
+
+    holdout: float
+    seed: int
+    repeats: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Models compared on rows. gaps: the widest one proved, by name; tested: rows judged."""
+
+    models: dict[str, Model]
+    gaps: dict[str, float | None]
+    comparison: Comparison
+    groups: tuple[Group, ...]
+    counts: RowCounts
+    n_tested: int
+    notes: tuple[str, ...] = ()
+
+
+def load_models(
+    paths: Sequence[str], missing: Missing | None, unseen: Unseen | None
+) -> dict[str, Model]:
+    """The models by path, the baseline first; losses of which can be compared."""
+    models: dict[str, Model] = {}
+    for path in paths:
+        if path in models:
+            raise UsageError(f"{path}: is named twice; compare different models")
+        models[path] = with_policies(path, load_predictor(path), missing, unseen)
+    (first, baseline), *others = models.items()
+    for path, model in others:
+        _check_comparable(first, baseline, path, model)
+    return models
+
+
+def columns_read(models: Mapping[str, Model]) -> dict[str, str]:
+    """How the table is to be read for all of the models: what open_table takes as `expected`."""
+    dtypes: dict[str, str] = {}
+    named_by: dict[str, str] = {}
+    for path, model in models.items():
+        for name, dtype in model.encoding.dtypes.items():
+            if dtypes.setdefault(name, dtype) != dtype:
+                raise UsageError(
+                    f"column '{name}' is a {dtypes[name]} to {named_by[name]} and a {dtype} to "
+                    f"{path}; compare models that read the table in the same way"
+                )
+            named_by.setdefault(name, path)
+    return dtypes
+
+
+def compare_models(
+    models: dict[str, Model], table: Table, by: str | None, levels: Array, report: Report
+) -> Outcome:
+    """One pass over the table; what stays in memory are the losses."""
+    tally, pairs = RowTally(), PairedLosses(len(models), by)
+    for rows, losses, groups in score_together(models, table, by, tally, report):
+        pairs.add(rows, losses, groups)
+    gaps = {name: model.fit.gap for name, model in models.items()}
+    compared = _compared(pairs, table, levels)
+    return Outcome(models, gaps, *compared, tally.counts, pairs.n_rows)
+
+
+def compare_fits(
+    table: Table,
+    columns: DesignOptions,
+    fits: Mapping[str, FitOptions],
+    plan: SplitPlan,
+    by: str | None,
+    levels: Array,
+    report: Report,
+) -> Outcome:
+    """Fit by every risk (the baseline first) on each split, and compare on the rows held out."""
+    splits = []
+    for k in range(plan.repeats):
+        report(Progress("splits", k, plan.repeats))
+        split = replace(plan, seed=plan.seed + k)
+        splits.append(_compare_on_split(table, columns, fits, split, by, levels))
+        report(Progress("splits", k + 1, plan.repeats))
+    last = splits[-1]
+    test_share = last.n_tested / last.counts.used
+    return replace(
+        last,
+        gaps={name: _widest([split.gaps[name] for split in splits]) for name in fits},
+        comparison=average([split.comparison for split in splits], test_share),
+        groups=average_groups([split.groups for split in splits], test_share),
+    )
+
+
+def _compare_on_split(
+    table: Table,
+    columns: DesignOptions,
+    fits: Mapping[str, FitOptions],
+    split: SplitPlan,
+    by: str | None,
+    levels: Array,
+) -> Outcome:
+    """One split: the table is read to learn from it, then once more to score the rows held out."""
+    design, tested = build_design(
+        table, columns, hold_out=lambda n_rows: hold_out(n_rows, split.holdout, split.seed)
+    )
+    assert tested is not None  # noqa: S101
+    held_out = np.zeros(design.counts.read, bool)
+    held_out[tested.row_numbers] = True
+    counts, notes = replace(design.counts, used=len(design.row_numbers)), design.notes
+    models = {name: fit_design(design, how).model for name, how in fits.items()}
+    del design, tested  # the largest arrays of all
+    pairs = PairedLosses(len(models), by)
+    for rows, losses, groups in score_together(models, table, by, RowTally(), silent):
+        chosen = held_out[rows]
+        tested_groups = None if groups is None else groups[chosen]
+        pairs.add(rows[chosen], [each[chosen] for each in losses], tested_groups)
+    gaps = {name: model.fit.gap for name, model in models.items()}
+    return Outcome(models, gaps, *_compared(pairs, table, levels), counts, pairs.n_rows, notes)
+
+
+def _compared(
+    pairs: PairedLosses, table: Table, levels: Array
+) -> tuple[Comparison, tuple[Group, ...]]:
+    if pairs.n_rows < 2:
+        raise DataError(
+            f"{table.label}: {pairs.n_rows} {'row is' if pairs.n_rows else 'rows are'} left to "
+            "judge; quantiles need two at least"
+        )
+    return pairs.compare(levels)
+
+
+def _check_comparable(first: str, baseline: Model, path: str, model: Model) -> None:
+    """Refuse models whose losses are not of the same thing."""
+    if model.target.name != baseline.target.name:
+        raise UsageError(
+            f"{path} predicts '{model.target.name}' and {first} '{baseline.target.name}'; compare "
+            "models of the same target"
+        )
+    if model.task is not baseline.task:
+        raise UsageError(
+            f"{path} is a model for {model.task} and {first} one for {baseline.task}; their losses "
+            "cannot be compared"
+        )
+    if model.loss != baseline.loss:
+        raise UsageError(
+            f"{path} has {model.loss} losses and {first} {baseline.loss} ones; compare models of "
+            "the same loss"
+        )
+    if set(model.target.classes) != set(baseline.target.classes):
+        raise UsageError(
+            f"{path} and {first} know different classes of '{model.target.name}'; compare models "
+            "fitted on the same classes"
+        )
+
+
+def _widest(gaps: Sequence[Any]) -> float | None:
+    """The largest gap; None where one of the fits proved nothing."""
+    return None if None in gaps else max(gaps)

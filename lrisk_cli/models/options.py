@@ -1,0 +1,207 @@
+"""What a fit minimises and what it writes, and how a model scores, as the user says it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from lrisk_cli.errors import InvalidOption, opt
+from lrisk_cli.losses.registry import AUTO, LossChoice, describe_losses
+from lrisk_cli.names import (
+    DEFAULT_RISK,
+    RISKS,
+    Scaling,
+    SmoothingName,
+    Standardize,
+    Task,
+)
+from lrisk_cli.options import argument, option
+
+# What the option means wherever it is one.
+LOSS = f"Loss of a row; auto follows the task. {describe_losses()}."
+
+if TYPE_CHECKING:
+    from lrisk_cli.design.design import DesignOptions
+    from lrisk_cli.risk.spectrum import Spectrum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFile:
+    """A fitted model."""
+
+    panel: ClassVar[str] = "Model"
+
+    model: str = argument(metavar="MODEL", help="Model file written by lrisk fit.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """The risks, losses and penalties to fit; of several, `cv` chooses."""
+
+    panel: ClassVar[str] = "Model"
+
+    risk: tuple[str, ...] = option(
+        (),
+        metavar="RISK",
+        help="What to minimise: mean, superquantile:Q, extremile:R or esrm:RHO, which protect the "
+        "tail; subquantile:P or lower-extremile:R, which ignore it. "
+        f"Superquantile: {RISKS['superquantile']}. Subquantile: {RISKS['subquantile']}. "
+        "Repeatable: one model for each, every fit starting from the last one's result; with `cv` "
+        "only the best.",
+        shown=DEFAULT_RISK,
+    )
+    loss: str = option(AUTO, metavar="LOSS", help=LOSS)
+    l2: tuple[str, ...] = option(
+        (),
+        metavar="MU[,MU...]",
+        help="Penalty mu > 0 on mu/2 ||w||^2; with `cv` a list to choose from.",
+        shown="1/rows",
+    )
+    smoothing: SmoothingName = option(
+        SmoothingName.NONE,
+        help="Smooth the sorting of the losses: l2 or entropy for rising risks, softplus for the "
+        "subquantile.",
+        expert=True,
+    )
+    nu: float | None = option(
+        metavar="NUMBER",
+        help="Amount of smoothing; 0 would be none.",
+        shown="1e-3, for l2 1e-3 rows",
+        expert=True,
+    )
+    reweight: bool = option(
+        True,
+        help="Keep the stationary point of a subquantile (trimmed); without this the rows that "
+        "belong together are fitted once more, with no fraction fixed beforehand.",
+        expert=True,
+    )
+
+    @property
+    def risks(self) -> "tuple[Spectrum, ...]":
+        """The risks to minimise."""
+        return parse_risks(self.risk)
+
+    @property
+    def penalties(self) -> tuple[float | None, ...]:
+        """The penalties to try; None for 1/rows."""
+        return parse_penalties(self.l2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowLoss:
+    """The loss of all fits."""
+
+    panel: ClassVar[str] = "Model"
+
+    loss: str = option(AUTO, metavar="LOSS", help=LOSS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Penalty:
+    """The penalty of all fits."""
+
+    panel: ClassVar[str] = "Model"
+
+    l2: float | None = option(metavar="MU", help="Penalty mu > 0 on mu/2 ||w||^2.", shown="1/rows")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitOutput:
+    """The files of a fit."""
+
+    panel: ClassVar[str] = "Output"
+
+    output: str | None = option(
+        short="-o",
+        metavar="FILE",
+        help="Write the model (JSON). For several risks a folder, or a name with {risk} in it; "
+        "the same holds for `losses` and `trace`.",
+    )
+    losses: str | None = option(
+        metavar="FILE",
+        help="Write every training row's prediction, loss, weight and rank (.csv, .tsv, .parquet).",
+    )
+    trace: str | None = option(
+        metavar="FILE", help="Write objective, bound and gap per epoch.", expert=True
+    )
+    dry_run: bool = option(
+        False,
+        help="Read the table, report the design and the memory it takes; fit and write nothing.",
+        expert=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionOutput:
+    """Where predictions go."""
+
+    panel: ClassVar[str] = "Output"
+
+    output: str | None = option(
+        short="-o",
+        metavar="FILE",
+        help="Write the predictions here (.csv, .tsv, .parquet); without it, CSV is printed.",
+    )
+
+
+def suit_columns(columns: "DesignOptions", asked: LossChoice) -> "DesignOptions":
+    """The columns for a loss: the task that it implies, and whether the target may be scaled."""
+    loss = None if asked.is_auto else asked.make(2)
+    if columns.exposure is not None and (loss is None or not loss.takes_exposure):
+        wanted = opt("loss", "poisson")
+        raise InvalidOption("exposure", f"is not used by {opt('loss', str(asked))}; pass {wanted}")
+    task = columns.task if columns.task is not Task.AUTO else asked.implied_task or Task.AUTO
+    return replace(columns, task=task, scale_target=loss is None or loss.scales_targets)
+
+
+def parse_risks(texts: Sequence[str]) -> "tuple[Spectrum, ...]":
+    """The risks to minimise, the usual one where none is named; each once."""
+    from lrisk_cli.risk.spectrum import parse_risk
+
+    for text in texts:
+        if "," in text:
+            each = " ".join(opt("risk", part.strip()) for part in text.split(","))
+            raise InvalidOption("risk", f"{text!r} is not one risk; write {each}")
+    risks = tuple(parse_risk(text) for text in texts or (DEFAULT_RISK,))
+    _refuse_twice("risk", [str(risk) for risk in risks])
+    return risks
+
+
+def parse_penalties(texts: Sequence[str]) -> tuple[float | None, ...]:
+    """Numbers separated by commas, each once; one None, which leaves it to us, for nothing."""
+    if not texts:
+        return (None,)
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    try:
+        penalties = [float(part) for part in parts]
+    except ValueError:
+        raise InvalidOption(
+            "l2",
+            f"takes a number greater than 0, or several separated by commas; got "
+            f"{','.join(texts)!r}",
+        ) from None
+    _refuse_twice("l2", [f"{penalty:g}" for penalty in penalties])
+    return tuple(penalties)
+
+
+def _refuse_twice(option: str, names: Sequence[str]) -> None:
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            raise InvalidOption(option, "is named twice; name it once", name)
+
+
+def choose_scaling(
+    asked: Scaling | None, standardize: Standardize, risks: "Sequence[Spectrum]"
+) -> tuple[Scaling, tuple[str, ...]]:
+    """How numbers are standardised, and what to say about it where risks disagree."""
+    if asked is not None and standardize is Standardize.NONE:
+        none = opt("standardize", Standardize.NONE)
+        raise InvalidOption("scaling", f"has no meaning with {none}; leave one of them out")
+    falling = [risk for risk in risks if not risk.rising]
+    if asked is not None or not falling or standardize is Standardize.NONE:
+        return asked or Scaling.DEVIATION, ()
+    if len(falling) == len(risks):
+        return Scaling.MAD, ()
+    return Scaling.DEVIATION, (
+        f"numbers are standardised by mean and deviation, which outliers move; alone, {falling[0]} "
+        f"would use median and MAD ({opt('scaling', Scaling.MAD)})",
+    )

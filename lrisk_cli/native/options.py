@@ -1,0 +1,34 @@
+"""How much of the machine a command may use."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lrisk_cli.options import option
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threads:
+    """Threads of sweeps over the rows."""
+
+    panel: ClassVar[str] = "Solver"
+
+    threads: int = option(
+        1,
+        metavar="N",
+        minimum=1,
+        maximum=256,
+        help="Threads for sweeps over many rows. The result is the same for any number.",
+    )
+
+    @contextmanager
+    def during(self) -> Iterator[None]:
+        """Sweeps in this context run on so many threads."""
+        if self.threads == 1:  # spares an import of numpy
+            yield
+            return
+        from lrisk_cli.native.threads import team
+
+        with team(self.threads):
+            yield

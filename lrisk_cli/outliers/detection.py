@@ -1,0 +1,197 @@
+"""Losses of rows and a threshold -> outliers, their ranking, and the reasons."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.evaluation.metrics import Figures, risk_figures
+from lrisk_cli.evaluation.rankings import largest_first, rank_places
+from lrisk_cli.evaluation.registry import Needs, figures_of
+from lrisk_cli.models.cluster_model import ClusterModel
+from lrisk_cli.models.model import Model
+from lrisk_cli.outliers.reasons import Reasons
+from lrisk_cli.outliers.subjects import ExplainedRows, Subject
+from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.robust.scale_mixture import Threshold, scores
+from lrisk_cli.tables.arrays import arrow_texts
+from lrisk_cli.types import Array, Flags, Index
+
+_CHUNK = 65_536
+# Points of the curve of scores.
+_MOST_POINTS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class TopRow:
+    """A row of the ranking. parts: columns, and what they contribute to the loss; largest first."""
+
+    rank: int
+    row: int
+    id: str | int | None
+    loss: float
+    score: float
+    is_outlier: bool
+    reason: str
+    parts: Sequence[tuple[str, float]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedRows:
+    """Which rows are outliers, (n,), and those that are explained. places: theirs, ascending.
+
+    names_all: the numbers and ids in `explained` are of all rows, not only of these.
+    """
+
+    subject: Subject
+    outliers: Flags
+    places: Index
+    explained: ExplainedRows
+    names_all: bool
+    top: Sequence[TopRow]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outliers:
+    """What `detect-outliers` found.
+
+    fitted: whether the model was fitted to these rows. contamination: as asked, None for auto.
+    named: how many of the rows explained name a column first. curve: (2, m) ranks and scores.
+    """
+
+    model: Model | ClusterModel
+    model_path: str | None
+    fitted: bool
+    counts: RowCounts
+    contamination: float | None
+    border: Threshold
+    n_outliers: int
+    figures: Figures
+    top: Sequence[TopRow]
+    named: Mapping[str, int]
+    curve: Array
+    verdicts: Sequence[Verdict]
+    notes: Sequence[str]
+    ranking_path: str | None
+    timings: Mapping[str, float]
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether rows are named by an id column."""
+        return any(row.id is not None for row in self.top)
+
+
+def rank_rows(
+    subject: Subject, losses: Array, n_top: int, *, explain_all: bool, name_all: bool
+) -> RankedRows:
+    """Flag the outliers and explain the first rows, or all outliers. losses: reading order, (n,).
+
+    name_all: also learn the numbers and ids of all rows.
+    """
+    outliers = _flag(subject, losses)
+    first = largest_first(losses, n_top)
+    places = np.union1d(np.flatnonzero(outliers) if explain_all else first, first)
+    explained = subject.explain(places, name_all)
+    at = np.searchsorted(places, first)
+    named = (first if name_all else at).tolist()
+    ids = None if explained.ids is None else _spell_ids(explained.ids.take(np.asarray(named)))
+    found = scores(losses[first], subject.model.row_loss, subject.border).tolist()
+    top = [
+        TopRow(
+            rank=k + 1,
+            row=int(explained.rows[named[k]]),
+            id=None if ids is None else ids[k],
+            loss=float(losses[place]),
+            score=found[k],
+            is_outlier=bool(outliers[place]),
+            reason=explained.reasons.sentences[at[k]],
+            parts=explained.reasons.of(at[k]),
+        )
+        for k, place in enumerate(first.tolist())
+    ]
+    return RankedRows(subject, outliers, places, explained, name_all, top)
+
+
+def _flag(subject: Subject, losses: Array) -> Flags:
+    """Which rows are outliers, some at a time: scores of all would take memory. (n,)."""
+    outliers = np.empty(len(losses), np.bool_)
+    loss, border = subject.model.row_loss, subject.border
+    for start in range(0, len(losses), _CHUNK):
+        some = slice(start, start + _CHUNK)
+        outliers[some] = scores(losses[some], loss, border) > border.threshold
+    return outliers
+
+
+def _spell_ids(ids: pa.Array) -> list[str | int | None]:
+    """Whole numbers and texts as they are, anything else (dates, fractions) as text."""
+    return [
+        value if value is None or isinstance(value, str | int) else str(value)
+        for value in ids.to_pylist()
+    ]
+
+
+def ranking_parts(ranked: RankedRows, losses: Array) -> Iterator[dict[str, Any]]:
+    """The ranking of all rows, some at a time: the most outlying first. losses: reading order.
+
+    Reasons are null where a row was not explained.
+    """
+    subject, explained = ranked.subject, ranked.explained
+    order = rank_places(losses)
+    for start in range(0, len(order), _CHUNK):
+        places = order[start : start + _CHUNK]
+        columns: dict[str, Any] = {
+            "rank": np.arange(start + 1, start + 1 + len(places)),
+            "row": explained.rows[places],
+        }
+        if explained.ids is not None:
+            columns["id"] = explained.ids.take(pa.array(places))
+        yield columns | {
+            "loss": losses[places],
+            "score": scores(losses[places], subject.model.row_loss, subject.border),
+            "is_outlier": ranked.outliers[places].astype(np.int8),
+            **_reason_columns(explained.reasons, ranked.places, places),
+        }
+
+
+def _reason_columns(reasons: Reasons, explained: Index, places: Index) -> dict[str, Any]:
+    """Reasons of the rows at these places; null where there are none. explained: ascending."""
+    at = np.minimum(np.searchsorted(explained, places), len(explained) - 1)
+    absent = explained[at] != places
+    present = reasons.take(at[~absent])
+    index = pa.array(np.cumsum(~absent) - 1, mask=absent)
+    columns: dict[str, Any] = {"reason": arrow_texts(present.sentences).take(index)}
+    names = arrow_texts(reasons.columns)
+    for k in range(reasons.named.shape[1]):
+        named, parts = present.named[:, k], present.parts[:, k]
+        columns[f"reason_{k + 1}"] = names.take(pa.array(named, mask=named < 0)).take(index)
+        columns[f"contribution_{k + 1}"] = pa.array(parts, from_pandas=True).take(index)
+    return columns
+
+
+def outlier_figures(ranked: RankedRows, ascending: Array, spectra: Sequence[Spectrum]) -> Figures:
+    """What gates can ask for. ascending: sorted losses, (n,)."""
+    return {
+        **figures_of(ranked.outliers, [Needs.FLAGS]),
+        **figures_of(ranked.subject.rows, [Needs.ROWS, Needs.CELLS]),
+        **risk_figures(ascending, spectra),
+    }
+
+
+def score_curve(subject: Subject, ascending: Array) -> Array:
+    """Ranks, even on a logarithmic axis, and their scores. ascending: sorted losses. (2, m)."""
+    n_rows = len(ascending)
+    ranks = np.unique(np.rint(np.geomspace(1, n_rows, _MOST_POINTS)).astype(np.intp))
+    at = scores(ascending[n_rows - ranks], subject.model.row_loss, subject.border)
+    return np.stack([ranks, at])
+
+
+def count_named(reasons: Reasons) -> dict[str, int]:
+    """How often each column comes first among the reasons, the most frequent first."""
+    first = reasons.named[:, 0]
+    counts = np.bincount(first[first >= 0], minlength=len(reasons.columns))
+    order = np.argsort(-counts, kind="stable")
+    return {reasons.columns[k]: int(counts[k]) for k in order.tolist() if counts[k]}

@@ -1,0 +1,234 @@
+"""Rows to be ranked and their losses: under a robust fit, a robust clustering, or a model."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lrisk_cli.clusters.clustering import ClusterOptions, nearest
+from lrisk_cli.design.design import Design, DesignOptions, RawDesign, encode_design, read_design
+from lrisk_cli.design.encoding import EncodedBatch
+from lrisk_cli.models.cluster_fit import fit_clusters, require_numbers
+from lrisk_cli.models.cluster_model import ClusterModel
+from lrisk_cli.models.fitting import FitOptions
+from lrisk_cli.models.model import Model
+from lrisk_cli.models.scoring import LOSS_BYTES, RowTally, columns_of, encode_table, score_table
+from lrisk_cli.names import DEFAULT_CLUSTER_RISK, Missing
+from lrisk_cli.outliers.options import default_clusters
+from lrisk_cli.outliers.reasons import (
+    Reasons,
+    Usual,
+    explain_distances,
+    explain_rows,
+    join_reasons,
+    learned_row,
+    usual_row,
+)
+from lrisk_cli.outliers.robust_fit import fit_robust
+from lrisk_cli.progress import Report
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.risk.value import check_largest
+from lrisk_cli.robust.scale_mixture import Threshold, find_border
+from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.tables.arrays import Buffer
+from lrisk_cli.tables.row_sample import RowSample
+from lrisk_cli.tables.table import Batch, Table, join_arrays
+from lrisk_cli.types import Array, Index
+
+# Rows of a stream by which its usual row is judged.
+SAMPLED_ROWS = 2000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExplainedRows:
+    """Numbers and ids of rows, and the reasons for some of their losses."""
+
+    rows: NDArray[np.int64]
+    ids: pa.Array | None
+    reasons: Reasons
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """What the losses of rows are of, and where inliers end.
+
+    explain: places of some rows, ascending, and whether to name all rows or only these ->
+    `ExplainedRows`, with the reasons of these.
+    """
+
+    model: Model | ClusterModel
+    border: Threshold
+    rows: RowTally
+    explain: Callable[[Index, bool], ExplainedRows]
+    notes: tuple[str, ...]
+
+
+def fit_subject(
+    table: Table,
+    columns: DesignOptions,
+    fit: FitOptions,
+    contamination: float | None,
+    report: Report,
+) -> tuple[Subject, Array]:
+    """A robust fit to the rows of a table, and their losses. (n,)."""
+    raw = read_design(table, columns, report)
+    rows = _tally(raw, columns.missing)
+    design, _ = encode_design(raw, columns)
+    del raw
+    robust = fit_robust(design, fit, contamination, report)
+    model = robust.fitted.model
+
+    def reasons(places: Index) -> Reasons:
+        usual = usual_row(design.rows, design.encoding)
+        few = design.rows.dense_rows(places)
+        exposure = None if design.exposure is None else design.exposure[places]
+        return explain_rows(model, usual, few, design.targets[places], exposure)
+
+    notes = (*design.notes, *robust.fitted.notes, *robust.notes)
+    subject = Subject(model, robust.border, rows, _explainer(design, reasons), notes)
+    return subject, robust.losses
+
+
+def cluster_subject(
+    table: Table,
+    columns: DesignOptions,
+    ks: tuple[int, ...],
+    seed: int,
+    contamination: float | None,
+    report: Report,
+) -> tuple[Subject, Array]:
+    """A robust clustering of the rows of a table, and their squared distances. (n,).
+
+    ks: numbers of clusters to try; none for the usual number.
+    """
+    raw = read_design(table, columns, report)
+    require_numbers(raw)
+    rows, label = _tally(raw, columns.missing), raw.label
+    design, _ = encode_design(raw, columns)
+    del raw
+    options = ClusterOptions(parse_risk(DEFAULT_CLUSTER_RISK), seed=seed)
+    ks = ks or (default_clusters(design.rows.shape[0]),)
+    model, placed, _ = fit_clusters(label, design, ks, options, report)
+    losses, clusters = placed.losses, placed.clusters
+    border = find_border(losses, model.row_loss, contamination)
+
+    def reasons(places: Index) -> Reasons:
+        return explain_distances(model, design.rows.dense_rows(places), clusters[places])
+
+    return Subject(model, border, rows, _explainer(design, reasons), design.notes), losses
+
+
+def model_subject(
+    model: Model | ClusterModel,
+    table: Table,
+    id_column: str | None,
+    contamination: float | None,
+    report: Report,
+) -> tuple[Subject, Array]:
+    """A model, and the losses of the rows of a table, 8 bytes for each. (n,).
+
+    Rows are scored once; to explain some of them, the table is read again.
+    """
+    rows, usual, losses = _score(model, table, report)
+    check_largest(float(losses.max()))
+    goal = model.encoding.goal
+    n_classes = 2 if goal is None else max(2, len(goal.classes))
+    border = find_border(losses, model.row_loss, contamination, n_classes)
+
+    def explain(places: Index, name_all: bool) -> ExplainedRows:
+        return _read_again(model, table, id_column, usual, places, report, name_all=name_all)
+
+    return Subject(model, border, rows, explain, ()), losses
+
+
+def _explainer(
+    design: Design, reasons: Callable[[Index], Reasons]
+) -> Callable[[Index, bool], ExplainedRows]:
+    def explain(places: Index, name_all: bool) -> ExplainedRows:
+        if name_all:
+            return ExplainedRows(design.row_numbers, design.ids, reasons(places))
+        ids = None if design.ids is None else design.ids.take(places)
+        return ExplainedRows(design.row_numbers[places], ids, reasons(places))
+
+    return explain
+
+
+def _tally(raw: RawDesign, missing: Missing) -> RowTally:
+    """What became of the rows. n_missing: those dropped for a missing cell, and those filled in."""
+    counts, kept = raw.usable.counts, raw.usable.rows
+    n_missing = sum(n for why, n in counts.dropped.items() if why.startswith("missing "))
+    if missing is Missing.IMPUTE:
+        holes = np.isnan(kept.numbers).any(axis=1)
+        for texts in kept.texts:
+            holes |= texts.codes < 0
+        n_missing += int(np.count_nonzero(holes))
+    return RowTally(counts.read, counts.used, counts.dropped, n_missing, filled=counts.filled)
+
+
+def _score(
+    model: Model | ClusterModel, table: Table, report: Report
+) -> tuple[RowTally, Usual, Array]:
+    """One pass over the table: what became of its rows, an ordinary one, and their losses."""
+    rows, sample, kept = RowTally(), RowSample(SAMPLED_ROWS), Buffer(table.n_rows or 0)
+    used, columns = 0, columns_of(model.encoding)
+    for scored, _ in score_table(model, table, columns, None, rows, report, LOSS_BYTES):
+        losses = scored.known_losses
+        if used + len(losses) > kept.size:
+            kept.resize(used + len(losses) + used // 2)
+        kept.view()[used : used + len(losses)] = losses
+        used += len(losses)
+        encoded = scored.encoded.rows
+        sample.add(scored.rows, *(encoded.column(j) for j in range(encoded.shape[1])))
+    rows.require_used(table.label, "judge")
+    kept.resize(used)
+    usual = usual_row(DenseRows(np.column_stack(sample.columns)), model.encoding)
+    return rows, learned_row(usual, model.encoding), kept.view()
+
+
+def _read_again(
+    model: Model | ClusterModel,
+    table: Table,
+    id_column: str | None,
+    usual: Usual,
+    places: Index,
+    report: Report,
+    *,
+    name_all: bool,
+) -> ExplainedRows:
+    """A second reading: names and reasons of some rows, up to the last of them; or names of all."""
+    rows: list[Any] = []
+    names: list[pa.Array] = []
+    reasons: list[Reasons] = []
+    before, columns = 0, columns_of(model.encoding)
+    batches = encode_table(model.encoding, table, columns, id_column, RowTally(), report)
+    for batch, encoded, ids in batches:
+        after = before + len(encoded.kept)
+        mine = places[slice(*np.searchsorted(places, [before, after]))] - before
+        reasons.append(_reasons(model, usual, batch, encoded, mine))
+        shown = slice(None) if name_all else mine
+        rows.append(batch.first_row + encoded.kept[shown])
+        if ids is not None:
+            names.append(ids if name_all else ids.take(mine))
+        before = after
+        if not name_all and (len(places) == 0 or places[-1] < after):
+            break
+    ids = join_arrays(names) if names else None
+    return ExplainedRows(np.concatenate(rows), ids, join_reasons(reasons))
+
+
+def _reasons(
+    model: Model | ClusterModel,
+    usual: Usual,
+    batch: Batch,
+    encoded: EncodedBatch,
+    places: Index,
+) -> Reasons:
+    X = encoded.rows.dense_rows(places)
+    if isinstance(model, ClusterModel):
+        return explain_distances(model, X, nearest(X, model.encoded_centres)[0])
+    targets: Any = model.targets_of(batch, encoded)
+    exposure = None if encoded.exposure is None else encoded.exposure[places]
+    return explain_rows(model, usual, X, targets[places], exposure)

@@ -1,0 +1,162 @@
+"""Facts of results, stated once: what programs read of them, and what people do.
+
+A result is a list of facts and a few grids. The terminal prints the texts, a page shows them, and
+the document of --json holds the values, so that none of the three knows a fact of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.evaluation.gates import Verdict, Worsening
+from lrisk_cli.evaluation.metrics import Figures, Intervals
+from lrisk_cli.evaluation.registry import error_names
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """label, text: for people; none where the text is empty. values: for programs, by key.
+
+    detail: pages show it, the terminal does not. continued: the terminal prints it without its
+    label, below the fact that it belongs to.
+    """
+
+    label: str
+    text: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    detail: bool = False
+    continued: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Rows of text under heads. divided: where a second part of the rows begins, if anywhere."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    divided: int | None = None
+
+
+def document_of(facts: Sequence[Fact]) -> dict[str, Any]:
+    """What programs read of the facts, in their order."""
+    return {key: value for fact in facts for key, value in fact.values.items()}
+
+
+def note_facts(notes: Sequence[str]) -> list[Fact]:
+    """What to know before drawing conclusions."""
+    return [Fact("note", plain(note)) for note in notes]
+
+
+def rows_fact(counts: RowCounts) -> Fact:
+    """What became of the rows."""
+    return Fact("rows", describe_rows(counts), {"rows": rows_document(counts)})
+
+
+def rows_document(counts: RowCounts) -> dict[str, Any]:
+    """Rows read, used and dropped, how many for which reason, and cells filled in, if any."""
+    return {
+        "read": counts.read,
+        "used": counts.used,
+        "dropped": sum(counts.dropped.values()),
+        "reasons": dict(counts.dropped),
+        **({"filled": dict(counts.filled)} if counts.filled else {}),
+    }
+
+
+def held_out_rows(counts: RowCounts) -> int:
+    """Rows that were read and kept for testing."""
+    return counts.read - counts.used - sum(counts.dropped.values())
+
+
+def describe_rows(counts: RowCounts) -> str:
+    """Rows read, used, held out if any, and dropped with the reasons; cells filled in, if any."""
+    n_dropped = sum(counts.dropped.values())
+    n_held_out = held_out_rows(counts)
+    held_out = f", {n_held_out} held out" if n_held_out else ""
+    reasons = ", ".join(f"{n} {plain(reason)}" for reason, n in counts.dropped.items())
+    dropped = f"{n_dropped} dropped ({reasons})" if n_dropped else "none dropped"
+    n_filled = sum(counts.filled.values())
+    columns = ", ".join(f"{n} {plain(name)}" for name, n in counts.filled.items())
+    filled = f"; {n_filled} cells filled in ({columns})" if n_filled else ""
+    return f"{counts.read} read, {counts.used} used{held_out}, {dropped}{filled}"
+
+
+def figures_grid(figures: Mapping[str, Figures], intervals: Intervals | None = None) -> Grid:
+    """A row for each figure, a column for each set of rows; risks first, then errors."""
+    names = list(next(iter(figures.values())))
+    errors = error_names(names)
+    risks = [name for name in names if name not in errors]
+    rows = [
+        [
+            name,
+            *(figure(of_rows.get(name)) for of_rows in figures.values()),
+            *([interval(intervals.get(name))] if intervals else []),
+        ]
+        for name in (*risks, *errors)
+    ]
+    heads = ["risk of the loss", *figures, *(["95 % interval"] if intervals else [])]
+    return Grid(heads, rows, len(risks))
+
+
+def gates_document(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Each gate with what it judged."""
+    return [gate_document(verdict) for verdict in verdicts]
+
+
+def gate_document(verdict: Verdict) -> dict[str, Any]:
+    """A gate, the figure it met, and whether that fails it, or is worth a warning."""
+    gate = verdict.gate
+    stored = {"stored": gate.stored} if isinstance(gate, Worsening) else {}
+    return {
+        "gate": str(gate),
+        "metric": gate.metric,
+        "value": verdict.value,
+        "comparison": gate.comparison,
+        "threshold": gate.threshold,
+        **stored,
+        "failed": verdict.failed,
+        "warned": verdict.warned,
+    }
+
+
+def gate_row(verdict: Verdict) -> list[str]:
+    """A gate, whether it held, and the figure it met."""
+    word = "FAILED" if verdict.failed else "warned" if verdict.warned else "passed"
+    return [f"gate {verdict.gate}", word, f"{verdict.gate.metric} is {figure(verdict.value)}"]
+
+
+def count_failed(verdicts: Sequence[Verdict]) -> str:
+    """ "1 of 3 gates failed"; nothing where there are none."""
+    n_failed = sum(verdict.failed for verdict in verdicts)
+    return f"{n_failed} of {len(verdicts)} gates failed" if verdicts else ""
+
+
+def largest_first(effects: Any) -> list[int]:
+    """Positions by falling effect; equal ones in their order."""
+    return sorted(range(len(effects)), key=lambda j: -float(effects[j]))
+
+
+def number(value: float) -> str:
+    """Six digits are enough to read."""
+    return f"{value:.6g}"
+
+
+def figure(value: float | None) -> str:
+    """A number to read, or the words for none."""
+    return "not defined" if value is None else number(value)
+
+
+def interval(ends: tuple[float, float] | None) -> str:
+    """ "1.5 to 2.5"."""
+    return "" if ends is None else f"{number(ends[0])} to {number(ends[1])}"
+
+
+def plural(count: int, noun: str) -> str:
+    """ "1 row", "2 rows"."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def plain(text: str) -> str:
+    """Text from a file, safe on a terminal: control characters are spelled out."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -1,0 +1,123 @@
+"""The facts of a model that predicts a target: what it is, how it was fitted, what was proved."""
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.models.model import Model, original_units
+from lrisk_cli.models.model_file import ClusterRecord, FitRecord
+from lrisk_cli.reports.facts import Fact, Grid, number, plain, plural
+
+
+def model_facts(model: Model, path: str | None = None) -> list[Fact]:
+    """What a model is. path: of its file, where that names it."""
+    what = describe_model(model)
+    summary = {"feature_map": model.feature_map.summary()}
+    # A model that is linear in its columns needs no words about its features.
+    features = "" if model.is_linear else model.feature_map.describe()
+    return [
+        Fact(
+            "model",
+            what if path is None else f"{path}: {what}",
+            {"task": str(model.task), "risk": model.risk, "loss": model.loss, **_exposure(model)},
+        ),
+        Fact("features", features),
+        Fact("loss", model.row_loss.words, detail=True),
+        Fact(
+            "penalty",
+            f"mu/2 ||w||² with mu = {model.l2:.6g}",
+            {"l2": model.l2, **summary},
+            detail=True,
+        ),
+    ]
+
+
+def run_facts(model: Model) -> list[Fact]:
+    """How a model was fitted, and what was proved about it."""
+    fit = model.fit
+    scale = " on the standardised scale" if fit.objective_scale == "standardised" else ""
+    facts = [
+        Fact(
+            "solver",
+            f"{fit.solver} ({fit.solver_reason}), {fit.passes:g} passes",
+            {"fit": fit.as_dict()},
+        ),
+        Fact("end", fit.status, continued=True),
+        Fact("objective", f"{fit.objective:.9g}{scale}"),
+    ]
+    if fit.lower_bound is not None and fit.gap is not None:
+        facts.append(Fact("lower bound", f"{fit.lower_bound:.9g}"))
+        facts.append(Fact("gap", f"{fit.gap:.3g}"))
+    facts.append(Fact("proof", proof_sentence(model), continued=True))
+    for start in fit.starts or ():
+        ended = f"{start.objective:.9g} after {plural(start.rounds, 'round')}"
+        facts.append(Fact(f"from {start.name}", ended, detail=True))
+    return [
+        *facts,
+        Fact("seed", str(fit.seed), detail=True),
+        Fact("data fingerprint", fit.fingerprint, detail=True),
+    ]
+
+
+def coefficient_grid(
+    model: Model, most_outputs: int | None = None, head: Callable[[str], str] = str
+) -> Grid | None:
+    """Coefficients in units of the file, the largest effect first; None for a kernel model.
+
+    most_outputs: columns shown of a model of many classes. head: fits a class into a head.
+    """
+    units = original_units(model)
+    if units is None:
+        return None
+    shown = slice(most_outputs)
+    heads = [model.row_loss.describe_output(name) for name in units.outputs[shown]]
+    rows = [["(intercept)", *map(number, units.intercepts[shown]), ""]]
+    for j in units.order:
+        values = map(number, units.coefficients[j][shown])
+        rows.append([units.columns[j], *values, number(units.effects[j])])
+    return Grid(["column", *map(head, heads), "effect"], rows)
+
+
+def describe_model(model: Model, risk: str | None = None) -> str:
+    """One line on what the model is. risk: in place of its own."""
+    classes = len(model.target.classes)
+    what = "regression" if not classes else f"classification ({classes} classes)"
+    features = describe_features(model.encoding)
+    if model.encoding.exposure is not None:
+        features += f" with exposure {plain(model.encoding.exposure)}"
+    risk = risk or model.risk
+    return f"{what} of {plain(model.target.name)} on {features}; {risk} of {model.loss} losses"
+
+
+def describe_features(encoding: Encoding) -> str:
+    """How many features there are, and how many columns they become."""
+    n_features, n_columns = len(encoding.features), encoding.n_columns - encoding.intercept
+    columns = "" if n_columns == n_features else f" ({n_columns} columns)"
+    return plural(n_features, "feature") + columns
+
+
+def recorded_rows(fit: FitRecord | ClusterRecord) -> RowCounts:
+    """What became of the rows that a model learned from."""
+    return RowCounts(fit.rows_read, fit.rows_used, fit.drop_reasons, fit.cells_filled)
+
+
+def proof_sentence(model: Model) -> str:
+    """The certificate in words."""
+    gap = model.fit.gap
+    if gap is None:
+        return "not proved: this risk is not convex, so a better fit may exist"
+    if gap >= 1.0:
+        return (
+            f"little is proved: another model of this form may gain {gap + 1.0:.2g} times as much"
+        )
+    percent = 100.0 * max(gap, 0.0)
+    # Two digits, spelled out unless there are too many zeros to count.
+    shown = f"{percent:.2g}" if percent < 1e-7 else f"{Decimal(f'{percent:.2g}'):f}"
+    return f"proved: no model of this form gains more than {shown} % beyond what this one gained"
+
+
+def _exposure(model: Model) -> dict[str, str]:
+    """The column of exposures, of models that have one."""
+    name = model.encoding.exposure
+    return {} if name is None else {"exposure": name}

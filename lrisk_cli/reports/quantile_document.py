@@ -1,0 +1,98 @@
+"""The results of a quantile report as a JSON document."""
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.evaluation.paired_losses import Group
+from lrisk_cli.evaluation.quantiles import (
+    TAIL,
+    Compared,
+    Comparison,
+    Quantiles,
+    better_from,
+    crossings,
+)
+from lrisk_cli.reports.facts import document_of, gate_document
+from lrisk_cli.reports.quantile_text import quantile_facts
+
+if TYPE_CHECKING:
+    from lrisk_cli.api.quantile_report import QuantileResults
+
+
+def quantile_document(results: "QuantileResults") -> dict[str, Any]:
+    """What `quantile-report --json` prints; every array is as long as the quantiles."""
+    document: dict[str, Any] = {
+        "command": "quantile-report",
+        "quantiles": list(results.quantiles),
+        **_comparison_document(results, results.comparison),
+        **document_of(quantile_facts(results)),
+    }
+    entries = [document["baseline"], *document["models"]]
+    for entry, model in zip(entries, results.models, strict=True):
+        entry |= {"risk": model.model.risk, "gap": model.gap}
+    if results.by is not None:
+        document["by"] = results.by
+        document["groups"] = [_group_document(results, group) for group in results.groups]
+    document["gates"] = [
+        {"model": model, **gate_document(verdict)} for model, verdict in results.verdicts
+    ]
+    document["notes"] = list(results.notes)
+    return document
+
+
+def _comparison_document(results: "QuantileResults", comparison: Comparison) -> dict[str, Any]:
+    at = results.places
+    baseline = {
+        "model": results.baseline.name,
+        "loss_quantiles": comparison.losses.values[at].tolist(),
+        "loss_intervals": _intervals(comparison.losses, at),
+        "mean_loss": comparison.mean,
+        "tail_loss": comparison.tail,
+    }
+    models = [
+        {"model": model.name, **_compared_document(comparison, compared, at)}
+        for model, compared in zip(results.models[1:], comparison.models, strict=True)
+    ]
+    return {"baseline": baseline, "models": models, "tail": TAIL}
+
+
+def _compared_document(
+    comparison: Comparison, compared: Compared, at: NDArray[np.intp]
+) -> dict[str, Any]:
+    difference = compared.difference
+    return {
+        "loss_quantiles": compared.losses.values[at].tolist(),
+        "loss_intervals": _intervals(compared.losses, at),
+        "difference": difference.values[at].tolist(),
+        "difference_intervals": _intervals(difference, at),
+        "normalised_difference": _numbers(comparison.normalised(difference.values)[at]),
+        "mean_loss": compared.mean,
+        "tail_loss": compared.tail,
+        "tail_gained": comparison.tail - compared.tail,
+        "average_lost": compared.mean - comparison.mean,
+        "crossings": list(crossings(comparison.levels, difference.values)),
+        "better_from": better_from(comparison.levels, difference.values),
+    }
+
+
+def _group_document(results: "QuantileResults", group: Group) -> dict[str, Any]:
+    document = _comparison_document(results, group.comparison)
+    del document["tail"]
+    document["baseline"]["tail_share"] = float(group.tail_shares[0])
+    for entry, share in zip(document["models"], group.tail_shares[1:], strict=True):
+        entry["tail_share"] = float(share)
+    rows = {"rows": group.comparison.n_rows, "row_share": group.row_share}
+    return {"group": group.name, **rows, **document}
+
+
+def _intervals(quantiles: Quantiles, at: NDArray[np.intp]) -> list[list[float | None]]:
+    pairs = zip(_numbers(quantiles.low[at]), _numbers(quantiles.high[at]), strict=True)
+    return [list(pair) for pair in pairs]
+
+
+def _numbers(values: NDArray[np.float64]) -> list[float | None]:
+    """JSON has no NaN: null where a number does not exist."""
+    return [value if isfinite(value) else None for value in values.tolist()]

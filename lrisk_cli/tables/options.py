@@ -1,0 +1,83 @@
+"""How tables are read and files are written, as the user says it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lrisk_cli.options import argument, option
+from lrisk_cli.tables.inputs import Inputs, make_inputs
+
+Names = str | tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Data:
+    """Where the rows are, and how their cells are written."""
+
+    panel: ClassVar[str] = "Data"
+
+    data: tuple[str, ...] = argument(
+        metavar="DATA",
+        help="CSV, TSV, Parquet or Arrow: paths, globs, folders, addresses such as s3://, or - for "
+        "standard input.",
+    )
+    delimiter: str | None = option(
+        metavar="CHARACTER",
+        help="Field separator: one character or `tab`.",
+        shown="detected",
+    )
+    decimal: str = option(".", metavar="MARK", help="Decimal mark of numbers in text: . or ,")
+    na_values: Names = option(
+        metavar="A,B",
+        help="Values treated as missing, in addition to empty cells.",
+        listed=True,
+    )
+    memory_limit: str | None = option(
+        metavar="SIZE",
+        help="Refuse a table whose rows would take more memory than this, such as 2GB or 500MB.",
+        shown="all of this machine",
+        expert=True,
+    )
+
+    def parse(self) -> Inputs:
+        """The tables to read; UsageError for an impossible option."""
+        missing = ",".join(parse_names(self.na_values))
+        return make_inputs(self.data, self.delimiter, self.decimal, missing, self.memory_limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """How files are written."""
+
+    panel: ClassVar[str] = "Output"
+
+    force: bool = option(False, help="Overwrite files that exist.")
+    spreadsheet_safe: bool = option(
+        False,
+        help="Put an apostrophe before texts in CSV files that a spreadsheet would take for "
+        "formulas.",
+        expert=True,
+    )
+
+    @contextmanager
+    def during(self) -> Iterator[None]:
+        """Files written in this context follow the options."""
+        if not self.spreadsheet_safe:
+            yield
+            return
+        from lrisk_cli.tables.outputs import SPREADSHEET_SAFE
+
+        token = SPREADSHEET_SAFE.set(True)
+        try:
+            yield
+        finally:
+            SPREADSHEET_SAFE.reset(token)
+
+
+def parse_names(names: Names) -> tuple[str, ...]:
+    """Names separated by commas, or each on its own."""
+    if names is None:
+        return ()
+    parts = names.split(",") if isinstance(names, str) else names
+    return tuple(name.strip() for name in parts if name.strip())
