@@ -20,11 +20,11 @@ NAMES = {"LossName", *ENTRIES}
 
 
 def modules() -> list[Path]:
-    """All of the package but that of the losses, and the texts of options."""
+    """All of the package but that of the losses, and what derives the command line."""
     return [
         path
         for path in sorted(PACKAGE.rglob("*.py"))
-        if path.parent.name != "losses" and not path.stem.endswith("options")
+        if path.relative_to(PACKAGE).parts[0] != "losses" and path.parent.name != "options"
     ]
 
 
@@ -111,5 +111,5 @@ def test_wrong_names_are_answered_with_a_sentence(text: str, sentence: str) -> N
 def test_auto_follows_the_task_and_others_must_fit_it() -> None:
     assert LossChoice().resolve(Task.REGRESSION) == LossChoice("squared")
     assert LossChoice().resolve(Task.CLASSIFICATION) == LossChoice("logistic")
-    with pytest.raises(UsageError, match="--loss logistic does not fit regression; use squared"):
+    with pytest.raises(UsageError, match="does not fit regression; use squared, or change task"):
         LossChoice("logistic").resolve(Task.REGRESSION)
