@@ -67,8 +67,9 @@ def test_every_kernel_and_way_has_its_own_entry():
 def test_the_manual_lists_exactly_the_kernels_and_their_options():
     rows = markdown_table("docs/kernels.md", "kernel")
     assert {row[0] for row in rows} == {f"`--kernel {name}`" for name in KERNELS}
-    for head, _, options in rows:
+    for head, formula, options in rows:
         spec = KERNELS[KernelName(head.strip("`").removeprefix("--kernel "))]
+        assert spec.summary in formula
         for option in ("gamma", "degree", "coef0"):
             assert (f"`--{option}`" in options) is (option in spec.options)
 
