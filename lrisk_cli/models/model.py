@@ -11,7 +11,8 @@ from lrisk_cli import __version__
 from lrisk_cli.design.columns.registry import feature_from_json
 from lrisk_cli.design.encoding import EncodedBatch, Encoding, Target
 from lrisk_cli.errors import DataError
-from lrisk_cli.features.maps import FeatureMap, LinearMap, map_of
+from lrisk_cli.features.linear import LinearMap
+from lrisk_cli.features.maps import FeatureMap
 from lrisk_cli.losses.losses import Loss, make_loss
 from lrisk_cli.models.model_file import (
     FORMAT,
@@ -229,7 +230,7 @@ def build_model(file: ModelFile) -> Model:
     if (file.loss == "squared") != (kind == "number"):
         raise ValueError(f"the {file.loss} loss does not fit {file.task}")
     n_outputs = make_loss(file.loss, len(target.classes)).n_outputs
-    feature_map = map_of(file.feature_map)
+    feature_map = file.feature_map.map()
     n_values = feature_map.width(encoding.n_columns - encoding.intercept) + encoding.intercept
     W = _matrix(file.coefficients, n_values, n_outputs)
     return Model(encoding, file.loss, file.risk, file.l2, W, file.fit, feature_map)
