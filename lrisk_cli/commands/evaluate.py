@@ -13,7 +13,7 @@ from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import UsageError
 from lrisk_cli.evaluation.options import EvaluatedRisks, Gates, Labels, LossesFile
 from lrisk_cli.models.options import ModelFile
-from lrisk_cli.options import Seed
+from lrisk_cli.native.options import Seed
 from lrisk_cli.progress import Report
 from lrisk_cli.reports.options import ClusterPage, Document, Messages
 from lrisk_cli.tables.options import Data, Files
