@@ -131,7 +131,7 @@ PARSED = [
     ["a", "--count", "many"],
     ["a", "--rare-thing", "1e-3"],
     ["a", "--rare-thing", "-2."],
-    ["a", "--rare-thing", "nan"],
+    ["a", "--rare-thing", "inf"],
     ["a", "--rare-thing", "x"],
     ["a", "--missing", "drop"],
     ["a", "--missing", "DROP"],
