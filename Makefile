@@ -6,18 +6,23 @@ WORKERS ?= 2
 BIN = .venv/bin
 BUILT = .venv/built
 KERNELS = $(wildcard lrisk_cli/*.pyx lrisk_cli/native/*.pxi)
+BASE ?= 64e8142
 WINE = sample_data/wine_quality_red.csv
 
-.PHONY: help build demo test check format bench paper torture fuzz images clean
+.PHONY: help build demo test same check format bench bench-quick bench-against paper torture fuzz \
+	images clean
 
 help:
 	@echo 'make demo    build, fit the shipped wine sample for its tail and for its mean, compare'
 	@echo 'make test    build, run every test, print how much of the code they reach'
+	@echo 'make same    compare the results of about 190 commands with those of commit BASE=$(BASE)'
 	@echo 'make check   formatting, lint, types, Cython lint'
 	@echo 'make build   make .venv, compile the kernels, install lrisk and its tools there'
 	@echo 'make format  rewrite the Python files in the house format'
-	@echo 'make bench   run every benchmark; results go to benchmarks/results/'
-	@echo 'make paper   measure the figures of the spectral-risk paper again, into benchmarks/paper/'
+	@echo 'make bench   run every benchmark and record the results; ONLY="speed/sort memory" runs these'
+	@echo 'make bench-quick    run those that guard speed and memory, in under five minutes'
+	@echo 'make bench-against  compare the CPU time of HEAD with that of commit BASE=$(BASE)'
+	@echo 'make paper   measure the figures of the spectral-risk paper again, into build/paper/'
 	@echo 'make torture kill commands 500 times at random moments; no file may be torn or lost'
 	@echo 'make fuzz    thousands of random tables, command lines, settings and model files'
 	@echo 'make images  redo the pictures of docs/images (needs Chromium)'
@@ -54,6 +59,10 @@ test: $(BUILT)
 	$(BIN)/coverage run -m pytest -n $(WORKERS)
 	@$(BIN)/python tests/coverage_figures.py
 
+# The base is built and recorded once, in build/same. K=fit-kernel picks cases.
+same: $(BUILT)
+	$(BIN)/python tests/same/same.py --base $(BASE) $(if $(K),-k '$(K)')
+
 check: $(BUILT)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -64,17 +73,19 @@ format: $(BUILT)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# One benchmark that fails does not hide the others; make still fails at the end.
+# Hours; nothing is recorded from a tree with uncommitted changes. See benchmarks/README.md.
 bench: $(BUILT)
-	@failed=; \
-	for script in benchmarks/bench_*.py; do \
-		echo "== $$script"; \
-		$(BIN)/python "$$script" || failed="$$failed $$script"; \
-	done; \
-	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+	@$(BIN)/python -m benchmarks $(ONLY)
+
+bench-quick: $(BUILT)
+	@$(BIN)/python -m benchmarks --quick
+
+# Both commits are built in build/same, as `make same` does.
+bench-against: $(BUILT)
+	@$(BIN)/python -m benchmarks.speed.against --base $(BASE)
 
 paper: $(BUILT)
-	$(BIN)/python benchmarks/paper.py
+	@$(BIN)/python -m benchmarks.papers.figures
 
 torture: $(BUILT)
 	$(BIN)/python tests/torture.py --kills 500

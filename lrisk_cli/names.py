@@ -2,13 +2,36 @@
 
 from enum import StrEnum
 
-RISKS: dict[str, str] = {
-    "mean": "the plain average",
-    "superquantile": "Q in [0, 1): mean of the worst 1-Q of the losses; 0 is the mean",
-    "extremile": "R >= 1: expected worst of R draws; 1 is the mean",
-    "esrm": "RHO > 0: exponential weights; near 0 the mean, large the worst row",
-    "subquantile": "P in (0, 1]: mean of the best P of the losses; 1 is the mean",
-    "lower-extremile": "R >= 1: expected best of R draws; 1 is the mean",
+from lrisk_cli.parameters import Choice, Parameter
+
+
+def _power(x: float) -> bool:
+    return x >= 1.0
+
+
+# The risks: what each means, and its parameter. Their formulas are in risk/spectrum.py.
+RISKS: dict[str, Choice] = {
+    "mean": Choice("the plain average"),
+    "superquantile": Choice(
+        "mean of the worst 1-Q of the losses; 0 is the mean",
+        Parameter("Q", "level", "in [0, 1)", lambda q: 0.0 <= q < 1.0, 0.9),
+    ),
+    "extremile": Choice(
+        "expected worst of R draws; 1 is the mean",
+        Parameter("R", "power", "at least 1", _power, 2.0),
+    ),
+    "esrm": Choice(
+        "exponential weights; near 0 the mean, large the worst row",
+        Parameter("RHO", "rate", "greater than 0", lambda rho: rho > 0.0, 1.0),
+    ),
+    "subquantile": Choice(
+        "mean of the best P of the losses; 1 is the mean",
+        Parameter("P", "fraction", "in (0, 1]", lambda p: 0.0 < p <= 1.0, 0.9),
+    ),
+    "lower-extremile": Choice(
+        "expected best of R draws; 1 is the mean",
+        Parameter("R", "power", "at least 1", _power, 2.0),
+    ),
 }
 RISK_ALIASES = {"cvar": "superquantile"}
 DEFAULT_RISK = "superquantile:0.9"
@@ -20,30 +43,12 @@ EVALUATED_RISKS = (
     "extremile:2", "esrm:1",
 )  # fmt: skip
 
-RIVALS: dict[str, str] = {
-    "erm": "the mean of the losses: ridge or logistic regression",
-    "term": "T, not 0 (-2): tilted losses; below 0 large losses count less, above 0 more",
-    "sever": "ROUNDS >= 1 (4, for classes 2): drops rows whose gradients stand out together",
-    "ransac": "TRIALS >= 1 (100): the fit to few rows that most rows agree with",
-    "svm": "linear support vectors on the same features",
-    "huber": "EPSILON > 1 (1.35): errors count linearly beyond EPSILON times their scale",
-    "crr": "hard thresholding: the largest residuals are taken for corruptions of the target",
-    "stir": "ETA > 1 (2): weights 1/|residual|, truncated less and less",
-    "trimmed-ml": "FACTOR > 0 (1): refits to all rows but the least likely FACTOR * fraction",
-}
 CORRUPTIONS: dict[str, str] = {
     "label": "numbers: drawn from N(5, 5^2), standardised; classes: as flip",
     "feature": "features times 100",
     "label+feature": "features times 100 and numbers times 10000, or classes flipped",
     "flip": "classes: another one",
 }
-# Metrics of which a larger figure is good news; of all others, risks included, a smaller one is.
-LARGER_IS_BETTER = frozenset(
-    {
-        "accuracy", "r2", "purity", "average_precision", "n_rows", "difference",
-        "normalised_difference", "tail_gained",
-    }
-)  # fmt: skip
 REPORTED_QUANTILES = "0.5,0.75,0.9,0.95,0.99,1"
 
 

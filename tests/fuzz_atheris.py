@@ -14,6 +14,8 @@ from tempfile import TemporaryDirectory
 
 import atheris
 
+from helpers.matrix import matrix
+
 with atheris.instrument_imports(include=["lrisk_cli", "tomllib", "json"]):
     from helpers.house_prices import made_files
     from lrisk_cli.cli import COMMANDS, run
@@ -25,7 +27,7 @@ with atheris.instrument_imports(include=["lrisk_cli", "tomllib", "json"]):
     from lrisk_cli.models.cluster_model import load_clusters
     from lrisk_cli.models.model import load_model
     from lrisk_cli.names import Missing
-    from lrisk_cli.tables import csv_files as csvfiles
+    from lrisk_cli.tables import csv_files
     from lrisk_cli.tables.table import open_table
 
 KNOWN = known_settings(COMMANDS)
@@ -70,15 +72,15 @@ def read_rows(path: Path) -> None:
     """As a fit does, at once and in blocks that end anywhere."""
     outcomes = []
     for size in (1 << 20, 23):
-        csvfiles.BLOCK_BYTES = size
+        csv_files.BLOCK_BYTES = size
         try:
             table = open_table([str(path)])
             options = DesignOptions(table.columns[0].name, missing=Missing.IMPUTE)
             design, _ = build_design(table, options)
-            outcomes.append((design.fingerprint, design.X.tobytes(), design.counts))
+            outcomes.append((design.fingerprint, matrix(design).tobytes(), design.counts))
         except LriskError as error:
             outcomes.append(type(error))
-    csvfiles.BLOCK_BYTES = 1 << 20
+    csv_files.BLOCK_BYTES = 1 << 20
     assert outcomes[0] == outcomes[1], "the blocks matter"
 
 

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
 from lrisk_cli.errors import UsageError
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.problem import Problem
-from lrisk_cli.types import Array
-
-Rows = NDArray[np.bool_]
+from lrisk_cli.types import Array, Flags
 
 # Weighted logistic fits stop this close to their optimum, relative to the loss at zero.
 ACCURACY = 1e-10
@@ -61,7 +58,7 @@ def residuals_at(problem: Problem, W: Array) -> Array:
     return np.asarray(problem.y - problem.margins(W)[:, 0])
 
 
-def even_weights(rows: Rows) -> Array:
+def even_weights(rows: Flags) -> Array:
     """1/m on the m rows believed, 0 on the others."""
     return rows / np.count_nonzero(rows)
 
@@ -97,6 +94,6 @@ def need_sklearn(name: str) -> None:
         ) from None
 
 
-def percent(rows: Rows) -> str:
+def percent(rows: Flags) -> str:
     """The share of the rows that are True, for a note."""
     return f"{100.0 * np.count_nonzero(rows) / len(rows):.3g} %"

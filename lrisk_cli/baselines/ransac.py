@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from lrisk_cli.baselines.common import (
     RivalFit,
-    Rows,
     Setting,
     even_weights,
     losses_at,
@@ -25,7 +24,7 @@ from lrisk_cli.baselines.common import (
 from lrisk_cli.errors import DataError
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.solvers.problem import Problem, make_problem
-from lrisk_cli.types import Array
+from lrisk_cli.types import Array, Flags
 
 ROWS_A_COLUMN = 10
 
@@ -33,7 +32,7 @@ ROWS_A_COLUMN = 10
 def fit(problem: Problem, setting: Setting) -> RivalFit:
     """Look for a consensus in at most setting.parameter trials and refit to it."""
     n_trials = int(setting.parameter)
-    n, d = problem.X.shape
+    n, d = problem.rows.shape
     if problem.loss.name == "squared":
         agree, tried = _regression_consensus(problem, setting, min(d, max(n // 2, 1)), n_trials)
     else:
@@ -46,7 +45,7 @@ def fit(problem: Problem, setting: Setting) -> RivalFit:
 
 def _regression_consensus(
     problem: Problem, setting: Setting, size: int, n_trials: int
-) -> tuple[Rows, int]:
+) -> tuple[Flags, int]:
     """scikit-learn's choice of rows, and its number of trials."""
     need_sklearn("ransac")
     from sklearn.linear_model import LinearRegression, RANSACRegressor
@@ -58,20 +57,20 @@ def _regression_consensus(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            ransac.fit(problem.X, problem.y)
+            ransac.fit(problem.rows.dense_rows(slice(None)), problem.y)
         except ValueError:
             raise DataError("ransac: no trial found rows that agree; leave ransac out") from None
     return ransac.inlier_mask_, int(ransac.n_trials_)
 
 
-def class_consensus(problem: Problem, setting: Setting, size: int, n_trials: int) -> Rows:
+def class_consensus(problem: Problem, setting: Setting, size: int, n_trials: int) -> Flags:
     """The rows that the best of the trials classifies right; ties go to the lower loss. (n,)."""
     rng = np.random.Generator(np.random.PCG64(setting.seed))
     best, agree = (-1, 0.0), np.ones(problem.n_rows, dtype=np.bool_)
     for _ in range(n_trials):
         rows = np.sort(rng.permutation(problem.n_rows)[:size])
         few = make_problem(
-            problem.X[rows], problem.y[rows], problem.loss, Spectrum("mean"), problem.mu
+            problem.rows.take(rows), problem.y[rows], problem.loss, Spectrum("mean"), problem.mu
         )
         Z = problem.margins(refit(few, few.sigma))
         right = predicted_classes(Z) == problem.y

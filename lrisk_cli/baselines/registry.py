@@ -1,79 +1,51 @@
-"""From "term:-2" to a fitted rival: which there are, what each takes, which targets it learns."""
+"""From "term:-2" to a fitted baseline: which there are, what each takes, which targets it learns.
 
-from collections.abc import Callable
+This table needs no numpy; the file of a method is loaded when it is used.
+"""
+
 from dataclasses import dataclass
-from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from lrisk_cli.baselines import crr, erm, huber, ransac, sever, stir, svm, term, trimmed_ml
-from lrisk_cli.baselines.common import RivalFit, Setting
 from lrisk_cli.errors import UsageError
-from lrisk_cli.losses.losses import Loss
-from lrisk_cli.names import RIVALS, Task
-from lrisk_cli.native.threads import one_thread
-from lrisk_cli.risk.spectrum import Spectrum
-from lrisk_cli.solvers.problem import Problem, make_problem
-from lrisk_cli.types import Array, Targets
+from lrisk_cli.names import Task
+from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
+
+if TYPE_CHECKING:
+    from lrisk_cli.baselines.common import RivalFit
+    from lrisk_cli.losses.losses import Loss
+    from lrisk_cli.rows.rows import Rows
+    from lrisk_cli.types import Targets
 
 BOTH = frozenset({Task.REGRESSION, Task.CLASSIFICATION})
 NUMBERS = frozenset({Task.REGRESSION})
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
-    """The number that may follow a rival's name."""
-
-    name: str
-    range: str
-    accepts: Callable[[float], bool]
-    usual: float
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """One method: how it fits, which targets it learns, what may follow its name.
+class Family(Choice):
+    """One method, and which targets it learns; it is the function `fit` of the file of its name.
 
     needs_sklearn: for some target it is scikit-learn's.
     """
 
-    fit: Callable[[Problem, Setting], RivalFit]
     tasks: frozenset[Task] = BOTH
-    parameter: Parameter | None = None
     needs_sklearn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A method and its parameter (None: the usual one), spelled `name` or `name:parameter`."""
+    """A method and its parameter (None: the default), spelled `name` or `name:parameter`."""
 
     name: str
     parameter: float | None = None
 
     def __str__(self) -> str:
-        return self.name if self.parameter is None else f"{self.name}:{self.parameter:g}"
+        return spell(self.name, self.parameter)
 
 
 def parse_rival(text: str) -> Rival:
-    """Read `name` or `name:parameter`; a wrong one is answered with a sentence."""
-    name, _, argument = text.strip().partition(":")
-    name = name.strip().lower()
-    if name not in RIVALS:
-        near = get_close_matches(name, RIVALS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known rivals: {', '.join(RIVALS)}"
-        raise UsageError(f"unknown rival {text!r}; {hint}")
-    if not argument:
-        return Rival(name)
-    parameter = FAMILIES[name].parameter
-    if parameter is None:
-        raise UsageError(f"{name} takes no parameter; got {text!r}, write {name}")
-    try:
-        value = float(argument)
-    except ValueError:
-        raise UsageError(f"{name} {parameter.name} must be a number; got {argument!r}") from None
-    if not np.isfinite(value) or not parameter.accepts(value):
-        raise UsageError(f"{name} {parameter.name} must be {parameter.range}; got {argument}")
-    return Rival(name, value)
+    """Read `name` or `name:parameter`; a wrong one is refused with a sentence."""
+    return Rival(*parse_choice(text, "rival", FAMILIES))
 
 
 def check_rival(rival: Rival, task: Task) -> None:
@@ -85,42 +57,82 @@ def check_rival(rival: Rival, task: Task) -> None:
 
 
 def fit_rival(
-    rival: Rival, X: Array, y: Targets, loss: Loss, mu: float, *, eps: float, seed: int = 0
-) -> RivalFit:
-    """Fit a rival to the rows X (n, d), the constant among its columns.
+    rival: Rival,
+    rows: "Rows",
+    y: "Targets",
+    loss: "Loss",
+    mu: float,
+    *,
+    eps: float,
+    seed: int = 0,
+) -> "RivalFit":
+    """Fit a rival to the rows, the constant among its columns.
 
     mu: the penalty mu/2 ||W||^2 on top of a mean of losses. eps: the fraction of rows that may be
     bad, for the rivals that must be told. Linear algebra runs on one thread: results repeat.
     """
+    from lrisk_cli.baselines.common import RivalFit, Setting
+    from lrisk_cli.native.threads import one_thread
+    from lrisk_cli.risk.spectrum import Spectrum
+    from lrisk_cli.solvers.problem import make_problem
+
     if not 0.0 <= eps < 0.5:
         raise UsageError(f"the fraction of bad rows must be at least 0 and below 0.5; got {eps:g}")
     check_rival(rival, Task.REGRESSION if loss.name == "squared" else Task.CLASSIFICATION)
-    family = FAMILIES[rival.name]
-    usual = 0.0 if family.parameter is None else family.parameter.usual
-    setting = Setting(usual if rival.parameter is None else rival.parameter, eps, seed)
-    problem = make_problem(np.ascontiguousarray(X), y, loss, Spectrum("mean"), mu)
+    parameter = FAMILIES[rival.name].parameter
+    value = rival.parameter
+    if value is None:
+        value = 0.0 if parameter is None else parameter.default
+    setting = Setting(float(value or 0.0), eps, seed)
+    problem = make_problem(rows, y, loss, Spectrum("mean"), mu)
+    method = import_module(f"lrisk_cli.baselines.{rival.name.replace('-', '_')}")
     with one_thread():
-        return family.fit(problem, setting)
+        found: RivalFit = method.fit(problem, setting)
+    return found
 
 
 def _count(x: float) -> bool:
     return x >= 1.0 and x == round(x)
 
 
+def _above_one(x: float) -> bool:
+    return x > 1.0
+
+
 _WHOLE = "a whole number, at least 1"
 
 FAMILIES: dict[str, Family] = {
-    "erm": Family(erm.fit),
-    "term": Family(term.fit, BOTH, Parameter("tilt", "a number other than 0", bool, -2.0)),
-    "sever": Family(sever.fit, BOTH, Parameter("rounds", _WHOLE, _count, 0.0)),
-    "ransac": Family(ransac.fit, BOTH, Parameter("trials", _WHOLE, _count, 100.0), True),
-    "svm": Family(svm.fit, needs_sklearn=True),
-    "huber": Family(
-        huber.fit, NUMBERS, Parameter("epsilon", "greater than 1", lambda x: x > 1.0, 1.35)
+    "erm": Family("the mean of the losses: ridge or logistic regression"),
+    "term": Family(
+        "tilted losses; below 0 large losses count less, above 0 more",
+        Parameter("T", "tilt", "a number other than 0", bool, -2.0, -2.0),
     ),
-    "crr": Family(crr.fit, NUMBERS),
-    "stir": Family(stir.fit, NUMBERS, Parameter("eta", "greater than 1", lambda x: x > 1.0, 2.0)),
+    "sever": Family(
+        "drops rows whose gradients stand out together",
+        Parameter("ROUNDS", "rounds", _WHOLE, _count, 4.0, 0.0, "4, for classes 2"),
+    ),
+    "ransac": Family(
+        "the fit to few rows that most rows agree with",
+        Parameter("TRIALS", "trials", _WHOLE, _count, 100.0, 100.0),
+        needs_sklearn=True,
+    ),
+    "svm": Family("linear support vectors on the same features", needs_sklearn=True),
+    "huber": Family(
+        "errors count linearly beyond EPSILON times their scale",
+        Parameter("EPSILON", "epsilon", "greater than 1", _above_one, 1.35, 1.35),
+        tasks=NUMBERS,
+    ),
+    "crr": Family(
+        "hard thresholding: the largest residuals are taken for corruptions of the target",
+        tasks=NUMBERS,
+    ),
+    "stir": Family(
+        "weights 1/|residual|, truncated less and less",
+        Parameter("ETA", "eta", "greater than 1", _above_one, 2.0, 2.0),
+        tasks=NUMBERS,
+    ),
     "trimmed-ml": Family(
-        trimmed_ml.fit, BOTH, Parameter("factor", "greater than 0", lambda x: x > 0.0, 1.0)
+        "refits to all rows but the least likely FACTOR * fraction",
+        Parameter("FACTOR", "factor", "greater than 0", lambda x: x > 0.0, 1.0, 1.0),
     ),
 }

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from lrisk_cli.baselines.common import RivalFit, Rows, Setting, even_weights, refit
+from lrisk_cli.baselines.common import RivalFit, Setting, even_weights, refit
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.solvers.problem import Problem
-from lrisk_cli.types import Array, Index
+from lrisk_cli.types import Array, Flags, Index
 
 ROUNDS = {"squared": 4, "logistic": 2}
 # Residual of the singular direction, relative: scores are cut at a quantile, not compared closely.
@@ -19,49 +20,49 @@ ACCURACY = 1e-8
 TINY = float(np.finfo(np.float64).tiny)
 
 
-def gradient_scores(X: Array, slopes: Array, seed: int) -> Array:
+def gradient_scores(rows: Rows, slopes: Array, seed: int) -> Array:
     """|(g_i - mean g).v|, g_i = x_i slopes_i', v the direction in which they vary most. (n,)."""
     from scipy.sparse.linalg import LinearOperator, eigsh  # takes a while to load
 
-    (n, d), k = X.shape, slopes.shape[1]
-    mean = X.T @ slopes / n
+    (n, d), k = rows.shape, slopes.shape[1]
+    mean = rows.transposed_times(slopes) / n
 
     def along(V: Array) -> Array:
         V = V.reshape(d, k)
-        return np.asarray(np.sum(slopes * (X @ V), axis=1) - np.sum(mean * V))
+        return np.asarray(np.sum(slopes * rows.times(V), axis=1) - np.sum(mean * V))
 
     def back(u: Array) -> Array:
         # What `along` gives sums to 0, so the mean need not be taken off again.
-        return np.asarray(X.T @ (slopes * u[:, None])).ravel()
+        return rows.transposed_times(slopes * u[:, None]).ravel()
 
     if d * k == 1:
         return np.abs(along(np.ones(1)))
     start = np.random.Generator(np.random.PCG64(seed)).standard_normal(d * k)
     if not np.any(back(along(start))):
         return np.zeros(n)
-    square: Any = LinearOperator((d * k, d * k), matvec=lambda V: back(along(V)), dtype=X.dtype)
+    square: Any = LinearOperator((d * k, d * k), matvec=lambda V: back(along(V)), dtype=np.float64)
     _, V = eigsh(square, k=1, v0=start, tol=ACCURACY)
     return np.abs(along(V[:, 0]))
 
 
-def survivors(scores: Array, share: float) -> Rows:
+def survivors(scores: Array, share: float) -> Flags:
     """Scores below their (1 - share)-quantile; all of them, if that would leave none. (n,)."""
     stay = scores < np.quantile(scores, 1.0 - share)
     return stay if share > 0.0 and stay.any() else np.ones(len(scores), dtype=np.bool_)
 
 
-def filter_rows(problem: Problem, W: Array, left: Rows, setting: Setting) -> tuple[Rows, Array]:
+def filter_rows(problem: Problem, W: Array, left: Flags, setting: Setting) -> tuple[Flags, Array]:
     """The rows that stay, and scores from 0 to 1, 0 for rows that were not judged. (n,), (n,)."""
     slopes = problem.loss.slopes(problem.margins(W), problem.y)
     stay, scores = left.copy(), np.zeros(problem.n_rows)
     for group in _groups(problem, left):
-        found = gradient_scores(problem.X[group], slopes[group], setting.seed)
+        found = gradient_scores(problem.rows.take(group), slopes[group], setting.seed)
         stay[group] = survivors(found, 0.5 * setting.eps)
         scores[group] = found / max(float(found.max()), TINY)
     return stay, scores
 
 
-def _groups(problem: Problem, left: Rows) -> list[Index]:
+def _groups(problem: Problem, left: Flags) -> list[Index]:
     """The rows left: together for a number, class by class otherwise."""
     if problem.loss.name == "squared":
         return [np.flatnonzero(left)]

@@ -44,7 +44,7 @@ def _numbers(problem: Problem, options: dict[str, Any]) -> Array:
     from sklearn.svm import LinearSVR
 
     svr = LinearSVR(epsilon=INSENSITIVE, loss="epsilon_insensitive", **options)
-    svr.fit(problem.X, problem.y)
+    svr.fit(problem.rows.dense_rows(slice(None)), problem.y)
     return np.ascontiguousarray(svr.coef_.reshape(-1, 1))
 
 
@@ -55,7 +55,7 @@ def _classes(problem: Problem, options: dict[str, Any]) -> Array:
     if len(present) < 2:
         raise DataError("svm: the rows hold one class only; use more rows or leave svm out")
     svc = LinearSVC(loss="hinge", **options)
-    svc.fit(problem.X, problem.y)
+    svc.fit(problem.rows.dense_rows(slice(None)), problem.y)
     coefs = svc.coef_.T
     n_outputs = problem.loss.n_outputs
     if n_outputs == 1:

@@ -9,7 +9,6 @@ import numpy as np
 
 from lrisk_cli.baselines.common import (
     RivalFit,
-    Rows,
     Setting,
     even_weights,
     losses_at,
@@ -17,12 +16,12 @@ from lrisk_cli.baselines.common import (
     refit,
 )
 from lrisk_cli.solvers.problem import Problem
-from lrisk_cli.types import Array
+from lrisk_cli.types import Array, Flags
 
 MAX_STEPS = 200
 
 
-def alternate(problem: Problem, n_kept: int) -> tuple[Array, Rows, list[float]]:
+def alternate(problem: Problem, n_kept: int) -> tuple[Array, Flags, list[float]]:
     """The last W, the rows it was fitted to, and the objective after each step."""
     W = refit(problem, problem.sigma)
     kept = least(losses_at(problem, W), n_kept)
@@ -38,7 +37,7 @@ def alternate(problem: Problem, n_kept: int) -> tuple[Array, Rows, list[float]]:
     return W, kept, objectives
 
 
-def least(losses: Array, n_kept: int) -> Rows:
+def least(losses: Array, n_kept: int) -> Flags:
     """True for the n_kept least losses, ties by row number. (n,)."""
     kept = np.zeros(len(losses), dtype=np.bool_)
     kept[np.argsort(losses, kind="stable")[:n_kept]] = True

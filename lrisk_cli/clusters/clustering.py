@@ -19,6 +19,7 @@ from lrisk_cli.native.kernels import core
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.row_weights import RowWeighter
 from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array
 
 # A row that the risk gives less than this share of the even weight 1/n is an outlier.
@@ -103,6 +104,11 @@ def check_options(options: ClusterOptions) -> None:
         )
     if not 0.0 < options.step < float("inf"):
         raise InvalidOption("step", f"must be greater than 0; got {options.step:g}")
+
+
+def as_matrix(rows: Rows) -> Array:
+    """All rows as one array: distances are computed on dense rows only. (n, columns)."""
+    return rows.dense_rows(slice(None))
 
 
 def check_rows(label: str, X: Array, k: int) -> None:

@@ -32,7 +32,7 @@ class Checks:
     @property
     def risks(self) -> list[str]:
         """The risks that gates mention."""
-        from lrisk_cli.evaluation.metrics import is_risk
+        from lrisk_cli.evaluation.registry import is_risk
 
         return [gate.metric for gate in self.gates if is_risk(gate.metric)]
 

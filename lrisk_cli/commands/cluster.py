@@ -117,7 +117,7 @@ class _Done:
 
 def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
     """Read, design, cluster, judge, write."""
-    from lrisk_cli.clusters.clustering import check_rows, find_clusters, pick
+    from lrisk_cli.clusters.clustering import as_matrix, check_rows, find_clusters, pick
     from lrisk_cli.design.design import encode_design, read_design
     from lrisk_cli.models.cluster_model import make_model, save_clusters
     from lrisk_cli.reports.progress import ProgressDisplay
@@ -136,15 +136,17 @@ def _run(job: _Job, *, force: bool, quiet: bool, bar: bool) -> _Done:
         design, _ = encode_design(raw, job.columns)
         del raw
         check_shape(job.page, table.label, design.encoding)
-        check_rows(table.label, design.X, job.ks[-1])
+        X = as_matrix(design.rows)
+        check_rows(table.label, X, job.ks[-1])
         clock.lap("design_s")
-        found = find_clusters(design.X, job.ks, job.clustering, report)
+        found = find_clusters(X, job.ks, job.clustering, report)
         best = pick(found)
         clock.lap("solve_s")
         model, placed = make_model(design, best, found, job.clustering)
         seen = None if job.page is None else _look(design, placed)
         # The largest array of all: from here on only distances are needed.
-        design = replace(design, X=design.X[:0].copy())
+        design = replace(design, rows=design.rows.take(slice(0)))
+        del X
         judged = _judge(job, table, design, model, placed)
         clock.lap("judge_s")
         if job.assignments is not None:
@@ -171,12 +173,14 @@ def _look(design: "Design", placed: "Placement") -> "SeenRows":
     """What the page shows of the rows, taken a few at a time."""
     from lrisk_cli.clusters.clustering import CHUNK
 
-    views, outliers = RowViews(design.X.shape[1]), placed.outliers
-    for start in range(0, len(design.X), CHUNK):
+    (n_rows, n_columns), outliers = design.rows.shape, placed.outliers
+    views = RowViews(n_columns)
+    for start in range(0, n_rows, CHUNK):
         at = slice(start, start + CHUNK)
         views.add(
-            design.rows[at], design.X[at], placed.clusters[at], placed.losses[at], outliers[at]
-        )
+            design.row_numbers[at], design.rows.dense_rows(at),
+            placed.clusters[at], placed.losses[at], outliers[at],
+        )  # fmt: skip
     return views.seen(placed.losses)
 
 
@@ -189,7 +193,7 @@ def _judge(
     agreement = (
         None if job.label is None else _compare(job, table, design, len(model.centres), placed)
     )
-    counts = replace(design.counts, used=len(design.rows))
+    counts = replace(design.counts, used=len(design.row_numbers))
     return judge_rows(model, counts, placed.clusters, placed.losses, agreement)
 
 
@@ -203,18 +207,18 @@ def _compare(
 
     name = str(job.label)
     tally = LabelTally(f"{table.label}, column '{name}'", n_clusters, job.inliers)
-    for batch in table.batches([name], strays_are_missing=True):
+    for batch in table.batches([name], invalid_as_missing=True):
         ends = (batch.first_row, batch.first_row + batch.n_rows)
-        used = slice(*np.searchsorted(design.rows, ends))
+        used = slice(*np.searchsorted(design.row_numbers, ends))
         cells: Any = batch.columns[name]
-        tally.add(cells[design.rows[used] - batch.first_row], placed.clusters[used])
+        tally.add(cells[design.row_numbers[used] - batch.first_row], placed.clusters[used])
     return tally.agreement(placed.losses)
 
 
 def _assignment_columns(job: _Job, design: "Design", placed: "Placement") -> dict[str, Any]:
     from lrisk_cli.commands.cluster_scoring import assignment_columns
 
-    named: dict[str, Any] = {"row": design.rows}
+    named: dict[str, Any] = {"row": design.row_numbers}
     if design.ids is not None:
         named["id"] = design.ids
     return assignment_columns(

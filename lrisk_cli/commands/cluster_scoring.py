@@ -106,6 +106,7 @@ def score_clusters(
     report: Report,
 ) -> "tuple[ScoredRows, RowTally]":
     """One pass over the table; the tally takes the labels, the views rows, if asked for."""
+    from lrisk_cli.clusters.clustering import as_matrix
     from lrisk_cli.commands.scoring import RowTally, score_table
 
     kept, rows = ScoredRows(), RowTally()
@@ -114,8 +115,9 @@ def score_clusters(
         kept.add(scored, ids)
         if asked.page is not None:
             views.add(
-                scored.rows, scored.encoded.X, scored.clusters, scored.losses, scored.outliers
-            )
+                scored.rows, as_matrix(scored.encoded.rows),
+                scored.clusters, scored.losses, scored.outliers,
+            )  # fmt: skip
         if asked.label is not None:
             cells: Any = scored.batch.columns[asked.label]
             tally.add(cells[scored.kept], scored.clusters)
@@ -197,13 +199,14 @@ def judge_rows(
 
     from lrisk_cli.clusters.clustering import find_outliers
     from lrisk_cli.evaluation.metrics import risk_figures
+    from lrisk_cli.evaluation.registry import Needs, figures_of
     from lrisk_cli.reports.clusters import Judged
     from lrisk_cli.risk.value import sort_losses
 
     k = len(model.centres)
     outliers = find_outliers(losses, model.outlier_distance)
     figures = risk_figures(sort_losses(losses.copy()), (model.spectrum, *spectra))
-    figures["outlier_fraction"] = float(np.mean(outliers))
+    figures |= figures_of(outliers, [Needs.FLAGS])
     return Judged(
         counts,
         np.bincount(clusters, minlength=k).tolist(),
@@ -250,22 +253,16 @@ def prediction_columns(kept: ScoredRows) -> dict[str, Any]:
 
 def _questions(model: "ClusterModel", asked: Questions) -> "tuple[tuple[Spectrum, ...], Checks]":
     """The risks to report, those that a gate mentions included, and the gates."""
-    from lrisk_cli.evaluation.metrics import (
-        CLUSTER_METRICS,
-        LABEL_METRICS,
-        parse_risks,
-        spell_metric,
-    )
+    from lrisk_cli.evaluation.metrics import parse_risks
+    from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, spell_metric
 
-    known = (*CLUSTER_METRICS, *([] if asked.label is None else LABEL_METRICS))
+    known = OF_CLUSTERS if asked.label is None else OF_CLUSTERS | OF_LABELS
     checks = make_checks(asked.gates, "evaluate", lambda name: spell_metric(name, known))
     return parse_risks([*asked.risks, *checks.risks] or [model.risk]), checks
 
 
 def _row_figures(rows: "RowTally") -> "Figures":
     """What gates can ask for beside the figures of the rows."""
-    return {
-        "n_rows": rows.read,
-        "missing_fraction": rows.n_missing / rows.read,
-        "unseen_fraction": rows.n_unseen / rows.read,
-    }
+    from lrisk_cli.evaluation.registry import Needs, figures_of
+
+    return figures_of(rows, [Needs.ROWS, Needs.CELLS])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
+from lrisk_cli.baselines.registry import FAMILIES, Rival, parse_rival
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary, without
 from lrisk_cli.design.options import Columns
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lrisk_cli.baselines.registry import Rival
     from lrisk_cli.evaluation.comparison import Comparison, Contest, Judge
     from lrisk_cli.evaluation.corruption import Corruption
     from lrisk_cli.features.features import FeatureOptions
@@ -79,7 +79,7 @@ def compare(
         taking_part = _usual_rivals(found) if rivals is None else rivals
         contest = _contest(methods, taking_part, planted, l2, mapped, seed.seed)
         judge = None if test is None else _judge_by(inputs.beside(test))
-        drawn, words = _splits(len(raw.gathered.rows.rows), splits, seed.seed)
+        drawn, words = _splits(len(raw.usable.rows.rows), splits, seed.seed)
         comparison = contend(raw, how, contest, drawn, words, judge, report)
         if html is not None:
             _write_page(html, comparison)
@@ -124,8 +124,6 @@ def _contest(
 
 def _parse_rivals(texts: Sequence[str]) -> "tuple[Rival, ...] | None":
     """Those named; None where none was, and nothing for `none`."""
-    from lrisk_cli.baselines.registry import parse_rival
-
     if not texts:
         return None
     if list(texts) == ["none"]:
@@ -138,11 +136,9 @@ def _parse_rivals(texts: Sequence[str]) -> "tuple[Rival, ...] | None":
     return rivals
 
 
-def _usual_rivals(task: Task) -> "tuple[Rival, ...]":
+def _usual_rivals(task: Task) -> tuple[Rival, ...]:
     """All that learn such a target, without those whose library is not installed."""
     from importlib.util import find_spec
-
-    from lrisk_cli.baselines.registry import FAMILIES, Rival
 
     installed = find_spec("sklearn") is not None
     return tuple(

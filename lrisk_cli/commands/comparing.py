@@ -135,8 +135,8 @@ def _compare_on_split(
     )
     assert tested is not None  # noqa: S101
     held_out = np.zeros(design.counts.read, bool)
-    held_out[tested.rows] = True
-    counts, notes = replace(design.counts, used=len(design.rows)), design.notes
+    held_out[tested.row_numbers] = True
+    counts, notes = replace(design.counts, used=len(design.row_numbers)), design.notes
     models = {name: fit_design(design, how).model for name, how in fits.items()}
     del design, tested  # the largest arrays of all
     pairs = PairedLosses(len(models), by)

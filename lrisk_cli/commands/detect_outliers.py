@@ -9,6 +9,7 @@ from lrisk_cli.commands.options.declared import vary, without
 from lrisk_cli.design.options import MAX_CATEGORIES, Columns
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.evaluation.options import Gates
+from lrisk_cli.evaluation.registry import OF_CLUSTERS, list_metrics
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import Penalty
 from lrisk_cli.names import Dates, KernelName, Scaling, Standardize, Task
@@ -27,8 +28,8 @@ TARGET = (
     "distance to the nearest centre of a robust clustering."
 )
 FAIL_ON = (
-    "Exit with 1 if this holds, for example 'outlier_fraction>0.05'; repeatable. outlier_fraction, "
-    "n_rows, missing_fraction, unseen_fraction, max, any risk of the losses."
+    "Exit with 1 if this holds, for example 'outlier_fraction>0.05'; repeatable. "
+    f"{list_metrics(OF_CLUSTERS)}, any risk of the losses."
 )
 
 
@@ -159,6 +160,6 @@ def _refuse_idle(
 
 
 def _spell(metric: str) -> str:
-    from lrisk_cli.evaluation.metrics import CLUSTER_METRICS, spell_metric
+    from lrisk_cli.evaluation.registry import OF_CLUSTERS, spell_metric
 
-    return spell_metric(metric, CLUSTER_METRICS)
+    return spell_metric(metric, OF_CLUSTERS)

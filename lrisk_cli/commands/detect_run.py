@@ -214,17 +214,13 @@ def _reason_columns(reasons: "Reasons", told: "Places", places: "Places") -> dic
 
 def _figures(subject: "Subject", flags: Any, spectra: "tuple[Spectrum, ...]") -> "Figures":
     """What gates can ask for. The losses are sorted thereby: nothing else needs them any more."""
-    import numpy as np
-
     from lrisk_cli.evaluation.metrics import risk_figures
+    from lrisk_cli.evaluation.registry import Needs, figures_of
     from lrisk_cli.risk.value import sort_losses
 
-    rows = subject.rows
     return {
-        "outlier_fraction": float(np.mean(flags)),
-        "n_rows": rows.read,
-        "missing_fraction": rows.n_missing / rows.read,
-        "unseen_fraction": rows.n_unseen / rows.read,
+        **figures_of(flags, [Needs.FLAGS]),
+        **figures_of(subject.rows, [Needs.ROWS, Needs.CELLS]),
         **risk_figures(sort_losses(subject.losses), spectra),
     }
 

@@ -97,8 +97,9 @@ def fit_rows(
     losses = score_design(model, design).losses
 
     def explain(places: "Places") -> "Reasons":
-        usual = usual_row(design.X, design.encoding)
-        return explain_rows(model, usual, design.X[places], design.targets[places])
+        usual = usual_row(design.rows, design.encoding)
+        few = design.rows.dense_rows(places)
+        return explain_rows(model, usual, few, design.targets[places])
 
     notes = (*design.notes, *robust.fitted.notes, *robust.notes)
     return Subject(model, losses, robust.border, rows, _looker(design, explain), notes)
@@ -113,7 +114,13 @@ def cluster_rows(
     report: Report,
 ) -> Subject:
     """Rows by their squared distance to the nearest centre. ks: none for the usual number."""
-    from lrisk_cli.clusters.clustering import ClusterOptions, check_rows, find_clusters, pick
+    from lrisk_cli.clusters.clustering import (
+        ClusterOptions,
+        as_matrix,
+        check_rows,
+        find_clusters,
+        pick,
+    )
     from lrisk_cli.commands.cluster import require_numbers
     from lrisk_cli.design.design import encode_design, read_design
     from lrisk_cli.models.cluster_model import make_model
@@ -126,15 +133,16 @@ def cluster_rows(
     rows, label = _tally(raw, columns.missing), raw.label
     design, _ = encode_design(raw, columns)
     del raw
-    ks = ks or (default_clusters(len(design.X)),)
-    check_rows(label, design.X, ks[-1])
+    X = as_matrix(design.rows)
+    ks = ks or (default_clusters(len(X)),)
+    check_rows(label, X, ks[-1])
     options = ClusterOptions(parse_risk(DEFAULT_CLUSTER_RISK), seed=seed)
-    found = find_clusters(design.X, ks, options, report)
+    found = find_clusters(X, ks, options, report)
     model, placed = make_model(design, pick(found), found, options)
     border = find_border(placed.losses, "squared", source.contamination)
 
     def explain(places: "Places") -> "Reasons":
-        return explain_distances(model, design.X[places], placed.clusters[places])
+        return explain_distances(model, X[places], placed.clusters[places])
 
     return Subject(model, placed.losses, border, rows, _looker(design, explain), design.notes)
 
@@ -180,9 +188,9 @@ def _looker(
 ) -> "Callable[[Places, bool], Looked]":
     def look(places: "Places", name_all: bool) -> Looked:
         if name_all:
-            return Looked(design.rows, design.ids, explain(places))
+            return Looked(design.row_numbers, design.ids, explain(places))
         ids = None if design.ids is None else design.ids.take(places)
-        return Looked(design.rows[places], ids, explain(places))
+        return Looked(design.row_numbers[places], ids, explain(places))
 
     return look
 
@@ -191,7 +199,7 @@ def _tally(raw: "RawDesign", missing: Missing) -> RowTally:
     """What became of the rows. n_missing: those dropped for a missing cell, and those filled in."""
     import numpy as np
 
-    counts, kept = raw.gathered.counts, raw.gathered.rows
+    counts, kept = raw.usable.counts, raw.usable.rows
     n_missing = sum(n for why, n in counts.dropped.items() if why.startswith("missing "))
     if missing is Missing.IMPUTE:
         holes = np.isnan(kept.numbers).any(axis=1)
@@ -231,6 +239,7 @@ def _losses_of(
 
     from lrisk_cli.commands.scoring import score_table
     from lrisk_cli.outliers.reasons import learned_row, usual_row
+    from lrisk_cli.rows.dense import DenseRows
     from lrisk_cli.tables.arrays import Buffer
     from lrisk_cli.tables.row_sample import RowSample
 
@@ -243,12 +252,13 @@ def _losses_of(
             kept.resize(used + len(losses) + used // 2)
         kept.view()[used : used + len(losses)] = losses
         used += len(losses)
-        sample.add(scored.rows, *scored.encoded.X.T)
+        encoded = scored.encoded.rows
+        sample.add(scored.rows, *(encoded.column(j) for j in range(encoded.shape[1])))
     if used == 0:
         raise DataError(f"{table.label}: no row is left to judge; all {rows.read} were dropped")
     kept.resize(used)
-    X = np.column_stack(sample.columns)
-    return rows, learned_row(usual_row(X, model.encoding), model.encoding), kept.view()
+    usual = usual_row(DenseRows(np.column_stack(sample.columns)), model.encoding)
+    return rows, learned_row(usual, model.encoding), kept.view()
 
 
 def _look_again(
@@ -294,7 +304,7 @@ def _explain(
     from lrisk_cli.models.cluster_model import ClusterModel
     from lrisk_cli.outliers.reasons import explain_distances, explain_rows
 
-    X = scored.encoded.X[places]
+    few = scored.encoded.rows.dense_rows(places)
     if isinstance(model, ClusterModel):
-        return explain_distances(model, X, scored.clusters[places])
-    return explain_rows(model, usual, X, scored.targets[places])
+        return explain_distances(model, few, scored.clusters[places])
+    return explain_rows(model, usual, few, scored.targets[places])

@@ -12,7 +12,9 @@ from lrisk_cli.commands.predict import MISSING
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import UsageError
 from lrisk_cli.evaluation.options import EvaluatedRisks, Gates, Labels, LossesFile
+from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, list_metrics, needs_of
 from lrisk_cli.models.options import ModelFile
+from lrisk_cli.names import Task
 from lrisk_cli.native.options import Seed
 from lrisk_cli.progress import Report
 from lrisk_cli.reports.options import ClusterPage, Document, Messages
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
     from lrisk_cli.risk.spectrum import Spectrum
 
 FAIL_ON = (
-    "Exit with 1 if this holds, for example 'superquantile:0.9>1.5'; repeatable. Any risk, rmse, "
-    "mae, r2, accuracy, log_loss, n_rows, missing_fraction, unseen_fraction, gap; of clusters, any "
-    "risk, outlier_fraction, and with `label` accuracy and purity."
+    "Exit with 1 if this holds, for example 'superquantile:0.9>1.5'; repeatable. Any risk, "
+    f"{list_metrics(needs_of(Task.AUTO))}; of clusters, any risk, {list_metrics(OF_CLUSTERS)}, and "
+    f"with `label` {list_metrics(OF_LABELS)}."
 )
 
 
@@ -130,7 +132,8 @@ def _questions(
     model: "Model", risks: Sequence[str], gates: Gates
 ) -> "tuple[tuple[Spectrum, ...], Checks]":
     """The risks to report, those that a gate mentions included, and the gates."""
-    from lrisk_cli.evaluation.metrics import metric_name, parse_risks
+    from lrisk_cli.evaluation.metrics import parse_risks
+    from lrisk_cli.evaluation.registry import metric_name
 
     checks = make_checks(gates, "evaluate", lambda name: metric_name(name, model.task))
     spectra = (*parse_risks(risks), *parse_risks(checks.risks or ["mean"]))
@@ -156,12 +159,9 @@ def _figures(
 
 def _row_figures(model: "Model", rows: "RowTally") -> "Figures":
     """What gates can ask for beside the figures of the losses."""
-    return {
-        "n_rows": rows.read,
-        "missing_fraction": rows.n_missing / rows.read,
-        "unseen_fraction": rows.n_unseen / rows.read,
-        "gap": model.fit.gap,
-    }
+    from lrisk_cli.evaluation.registry import Needs, figures_of
+
+    return figures_of(rows, [Needs.ROWS, Needs.CELLS]) | figures_of(model.fit, [Needs.FIT])
 
 
 def _write_losses(path: str, model: "Model", kept: "RowKeeper") -> None:

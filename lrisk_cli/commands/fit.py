@@ -169,7 +169,7 @@ def _show(done: "Done", *, as_json: bool) -> None:
     from lrisk_cli.reports.paths import print_choice, print_path
     from lrisk_cli.reports.terminal import print_fit
 
-    counts = replace(done.design.counts, used=len(done.design.rows))
+    counts = replace(done.design.counts, used=len(done.design.row_numbers))
     several = len(done.results) > 1
     if as_json:
         documents = [

@@ -136,7 +136,7 @@ def run(job: Job, *, force: bool, quiet: bool, bar: bool) -> Done:
         clock.lap("solve_s")
         _judge(job, results, design, held_out, test, report)
         # The largest array of all: from here on only its scores are needed.
-        design = replace(design, X=design.X[:0].copy())
+        design = replace(design, rows=design.rows.take(slice(0)))
         clock.lap("test_s")
         _write(job, results, design)
         clock.lap("write_s")
@@ -166,7 +166,7 @@ def _choose(
 
     from lrisk_cli.evaluation.selection import cross_validate
 
-    rows = np.arange(len(raw.gathered.rows.rows))
+    rows = np.arange(len(raw.usable.rows.rows))
     if keep_out is not None:
         rows = np.flatnonzero(~keep_out(len(rows)))
     choice = cross_validate(raw, job.columns, job.fits, job.scheme, rows, report)
@@ -253,7 +253,7 @@ def _judge_table(results: list[Result], table: "Table", report: Report) -> None:
     for scored, _ in score_table(models[0], table, columns, None, RowTally(), report):
         targets: Any = scored.targets
         for model, tally, sample in zip(models, tallies, samples, strict=True):
-            Z = model.margins(scored.encoded.X)
+            Z = model.margins(scored.encoded.rows)
             predictions = model.predict(Z)
             tally.add(model.losses(Z, targets), targets, predictions)
             sample.add(scored.rows, predictions, targets)
@@ -287,7 +287,7 @@ def _write_page(path: str, result: Result, design: "Design") -> None:
     from lrisk_cli.reports.html import write_page
     from lrisk_cli.reports.model_pages import fit_page
 
-    model, counts = result.fitted.model, replace(design.counts, used=len(design.rows))
+    model, counts = result.fitted.model, replace(design.counts, used=len(design.row_numbers))
     rows = [judged_rows(name, model, *of_rows) for name, of_rows in result.seen.items()]
     notes, epochs = (*design.notes, *result.notes), result.fitted.solution.epochs
     write_page(path, fit_page(model, counts, result.figures, notes, epochs, rows, command_line()))
@@ -297,7 +297,7 @@ def _losses_columns(model: "Model", design: "Design", scored: "ScoredRows") -> d
     from lrisk_cli.commands.scoring import labelled
     from lrisk_cli.evaluation.rankings import losses_columns
 
-    named = {"row": design.rows, "prediction": labelled(model, scored.predictions)}
+    named = {"row": design.row_numbers, "prediction": labelled(model, scored.predictions)}
     if design.ids is not None:
         named["id"] = design.ids
     return losses_columns(named, labelled(model, design.targets), scored.losses, model.spectrum)

@@ -9,10 +9,11 @@ from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.commands.quantile_subjects import Subject, files_subject, fits_subject
 from lrisk_cli.design.options import Columns
-from lrisk_cli.errors import UsageError
 from lrisk_cli.evaluation.options import ComparedModels, Gates, QuantileOutput, RandomSplits
+from lrisk_cli.evaluation.registry import OF_PAIRS, Needs, list_metrics, metrics_of, spell_metric
 from lrisk_cli.models.options import Penalty
 from lrisk_cli.native.options import Threads
+from lrisk_cli.parameters import spell
 from lrisk_cli.reports.options import Document, Messages, Page
 from lrisk_cli.tables.options import Data, Files
 
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
     from lrisk_cli.reports.quantile_results import QuantileResults
     from lrisk_cli.types import Array
 
-LEVELLED = ("difference", "normalised_difference")
-OVERALL = ("tail_gained", "average_lost")
-OF_ROWS = ("n_rows",)
-
 
 TARGET = (
     "Without models: column to predict. The mean, which is the baseline, and the named risks are "
@@ -32,7 +29,7 @@ TARGET = (
 )
 FAIL_ON = (
     "Exit with 1 if this holds for any model, for example 'difference:0.95<0'; repeatable. "
-    "difference:P, normalised_difference:P, tail_gained, average_lost, n_rows."
+    f"{list_metrics(OF_PAIRS)}."
 )
 
 
@@ -117,21 +114,13 @@ class _Asked:
 
 def _metric_name(text: str) -> str:
     """The spelling under which a metric is reported; a metric without a figure is refused."""
-    from lrisk_cli.evaluation.quantiles import parse_level
-
-    name, separator, level = text.strip().lower().partition(":")
-    if separator and name in LEVELLED:
-        return f"{name}:{parse_level(level, f'the gate {text}'):.15g}"
-    if not separator and name in (*OVERALL, *OF_ROWS):
-        return name
-    known = ", ".join([*(f"{name}:P" for name in LEVELLED), *OVERALL, *OF_ROWS])
-    raise UsageError(f"unknown metric {text!r}; quantile-report knows {known}")
+    return spell_metric(text, OF_PAIRS)
 
 
 def _level_of(metric: str) -> float | None:
     """The level that the name of a metric ends with, if it has one."""
-    name, _, level = metric.partition(":")
-    return float(level) if name in LEVELLED else None
+    _, separator, level = metric.partition(":")
+    return float(level) if separator else None
 
 
 def _verdicts(outcome: Outcome, asked: _Asked) -> "tuple[tuple[str | None, Verdict], ...]":
@@ -139,21 +128,26 @@ def _verdicts(outcome: Outcome, asked: _Asked) -> "tuple[tuple[str | None, Verdi
     from lrisk_cli.evaluation.gates import judge
 
     gates, stored = asked.checks.gates, asked.checks.stored
-    of_models = [gate for gate in gates if gate.metric not in OF_ROWS]
+    about_rows = metrics_of([Needs.ROWS])
+    of_models = [gate for gate in gates if gate.metric not in about_rows]
     found: list[tuple[str | None, Verdict]] = []
     for name, figures in _figures_by_model(outcome, asked).items():
         kept = () if stored is None else stored.gates(figures, name)
         gated = figures | {gate.metric: _figure(outcome, name, gate.metric) for gate in of_models}
         found += [(name, verdict) for verdict in judge((*of_models, *kept), gated)]
-    of_rows = [gate for gate in gates if gate.metric in OF_ROWS]
+    of_rows = [gate for gate in gates if gate.metric in about_rows]
     return (*found, *((None, verdict) for verdict in judge(of_rows, {"n_rows": outcome.n_tested})))
 
 
 def _figures_by_model(outcome: Outcome, asked: _Asked) -> "dict[str, dict[str, float | None]]":
     """What the document tells of each model under the names that gates have for it."""
-    levels = [f"{name}:{level:.15g}" for name in LEVELLED for level in asked.quantiles]
+    names = [
+        spell(name, level)
+        for name, metric in metrics_of([Needs.PAIRS]).items()
+        for level in ([None] if metric.parameter is None else asked.quantiles)
+    ]
     return {
-        model: {name: _figure(outcome, model, name) for name in (*OVERALL, *levels)}
+        model: {name: _figure(outcome, model, name) for name in names}
         for model in [*outcome.models][1:]
     }
 
@@ -172,19 +166,12 @@ def _not_compared(outcome: Outcome, asked: _Asked) -> list[str]:
 
 def _figure(outcome: Outcome, model: str, metric: str) -> float | None:
     """The figure of a model that a gate asks for; None where it does not exist."""
-    import numpy as np
+    from lrisk_cli.evaluation.quantiles import PairAt
 
     comparison = outcome.comparison
     compared = comparison.models[[*outcome.models].index(model) - 1]
-    level = _level_of(metric)
-    if level is None:
-        if metric == "tail_gained":
-            return comparison.tail - compared.tail
-        return compared.mean - comparison.mean
-    difference = compared.difference.values[comparison.at(np.array([level]))]
-    if metric.startswith(LEVELLED[1]):
-        difference = comparison.normalised(difference)
-    return None if np.isnan(difference[0]) else float(difference[0])
+    formula = metrics_of([Needs.PAIRS])[metric.partition(":")[0]].formula
+    return formula(PairAt(comparison, compared, _level_of(metric)))
 
 
 def _results(subject: Subject, outcome: Outcome, asked: _Asked) -> "QuantileResults":

@@ -156,9 +156,9 @@ def score_table(
         raise UsageError(
             f"--id: '{id_column}' is read for the model already; choose another column"
         )
-    strays_are_missing = model.encoding.missing is not Missing.ERROR
+    invalid_as_missing = model.encoding.missing is not Missing.ERROR
     as_is = () if id_column is None else (id_column,)
-    for batch in table.batches(columns, strays_are_missing=strays_are_missing, as_is=as_is):
+    for batch in table.batches(columns, invalid_as_missing=invalid_as_missing, as_is=as_is):
         scored = model.score(batch)
         tally.read += batch.n_rows
         tally.used += len(scored.kept)
@@ -222,7 +222,7 @@ def sample_rows(design: "Design", scored: "ScoredRows") -> "tuple[Any, RowSample
     from lrisk_cli.tables.row_sample import RowSample
 
     sample = RowSample(SAMPLED_ROWS)
-    sample.add(design.rows, scored.predictions, design.targets)
+    sample.add(design.row_numbers, scored.predictions, design.targets)
     return scored.losses, sample
 
 
@@ -254,11 +254,10 @@ def score_together(
 
     by: a column that names the group of a row.
     """
-    from lrisk_cli.design.encoding import spell_numbers
-    from lrisk_cli.tables.cells import Texts
+    from lrisk_cli.tables.cells import Texts, spell_numbers
 
     strict = any(model.encoding.missing is Missing.ERROR for model in models.values())
-    for batch in table.batches(_columns_of(models, by), strays_are_missing=not strict):
+    for batch in table.batches(_columns_of(models, by), invalid_as_missing=not strict):
         scored = _score_batch(models, batch)
         kept = _kept_by_all(scored, tally)
         tally.read += batch.n_rows

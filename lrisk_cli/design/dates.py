@@ -6,6 +6,7 @@ that midnight has no edge and two peaks are possible. All parts are of UTC, time
 """
 
 from collections.abc import Sequence
+from functools import cache
 from math import cos, pi, sin
 
 import numpy as np
@@ -30,6 +31,7 @@ FIRST_WEEKDAY = 3  # 1970 began on a Thursday.
 LONGEST_YEAR = 9999
 
 
+@cache
 def _waves() -> Array:
     """The waves at each minute of a day; a table, so that a row never depends on its neighbours."""
     angles = [2.0 * pi * minute / DAY_MINUTES for minute in range(DAY_MINUTES)]
@@ -44,7 +46,7 @@ class Calendar:
         self._weekdays = np.zeros(len(WEEKDAYS), bool)
         self._minutes = np.zeros(DAY_MINUTES, bool)
 
-    def see(self, days: Array) -> None:
+    def add(self, days: Array) -> None:
         """Take in some days since 1970; NaN is passed over."""
         months, weekdays, minutes = _split(days[~np.isnan(days)])
         self._months[months] = True

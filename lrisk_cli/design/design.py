@@ -7,24 +7,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lrisk_cli.design.duplicate_rows import note_copies
-from lrisk_cli.design.encoding import EncodedBatch, Encoding, Feature, Filler, Target, unseen_cell
+from lrisk_cli.design.columns.base import Feature
+from lrisk_cli.design.duplicate_rows import note_duplicates
+from lrisk_cli.design.encoding import EncodedBatch, Encoding, Filler, Target, unseen_cell
 from lrisk_cli.design.hints import find_hints
 from lrisk_cli.design.learning import decide_task, find_classes, learn_features, learn_target
 from lrisk_cli.design.raw_rows import (
-    Gathered,
     RawRows,
     RowCounts,
-    Rows,
+    RowNumbers,
+    UsableRows,
     block_rows,
     copy_rows,
-    gather,
+    read_usable_rows,
     split_rows,
 )
 from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
 from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.tables.cells import Cells, Texts
+from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.rows.rows import Rows
+from lrisk_cli.tables.cells import Texts
+from lrisk_cli.tables.column_types.number import NUMBER
 from lrisk_cli.tables.memory import Allowance
 from lrisk_cli.tables.table import Column, Table
 from lrisk_cli.types import Array, Codes, Flags, Targets
@@ -60,17 +64,17 @@ class DesignOptions:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """Encoded rows. X: (n, d), C order. y: (n,), standardised numbers or int32 class codes.
+    """Encoded rows: (n, d). y: (n,), standardised numbers or int32 class codes.
 
     targets: (n,) the same in units of the file. Both are empty where there is no target.
-    rows: (n,) their numbers in the table. ids: the id column of these rows, as the file has it.
+    row_numbers: (n,) where they stand in the table. ids: their id column, as the file has it.
     counts, fingerprint and notes are those of the whole table, held-out rows included.
     """
 
-    X: Array
+    rows: Rows
     y: Targets
     targets: Targets
-    rows: Rows
+    row_numbers: RowNumbers
     ids: Any
     encoding: Encoding
     counts: RowCounts
@@ -85,7 +89,7 @@ class RawDesign:
     label: str
     features: tuple[Column, ...]
     target: Column | None
-    gathered: Gathered
+    usable: UsableRows
     allowance: Allowance
 
 
@@ -109,23 +113,23 @@ def read_design(
     split: some rows will be held out, so those that repeat others are worth a note.
     """
     features, target = choose_columns(table, options)
-    gathered = gather(table, features, target, options.id_column, options.missing, report)
-    _check_enough(table.label, gathered.counts)
+    usable = read_usable_rows(table, features, target, options.id_column, options.missing, report)
+    _check_enough(table.label, usable.counts)
     classes = options.task is Task.CLASSIFICATION
-    notes = find_hints(features, target, gathered.rows, classes=classes)
-    copies = note_copies(gathered.rows) if split else ()
-    gathered = replace(gathered, notes=(*gathered.notes, *notes, *copies))
-    return RawDesign(table.label, features, target, gathered, table.allowance)
+    notes = find_hints(features, target, usable.rows, classes=classes)
+    repeated = note_duplicates(usable.rows) if split else ()
+    usable = replace(usable, notes=(*usable.notes, *notes, *repeated))
+    return RawDesign(table.label, features, target, usable, table.allowance)
 
 
 def copy_part(raw: RawDesign, rows: npt.NDArray[np.intp]) -> RawDesign:
     """Some of the usable rows in memory of their own, so that `raw` can be used again."""
-    return replace(raw, gathered=replace(raw.gathered, rows=copy_rows(raw.gathered.rows, rows)))
+    return replace(raw, usable=replace(raw.usable, rows=copy_rows(raw.usable.rows, rows)))
 
 
 def find_task(raw: RawDesign, asked: Task) -> tuple[Task, tuple[str, ...]]:
     """The task that the usable rows call for, and why when it was left to us."""
-    target, cells = raw.target, raw.gathered.rows.target
+    target, cells = raw.target, raw.usable.rows.target
     if target is None or cells is None:
         raise TypeError("a design of features only has no task")
     return decide_task(f"{raw.label}, column '{target.name}'", target.name, cells, asked)
@@ -137,12 +141,12 @@ def encode_design(
     """The design to learn from, and that of the rows held out.
 
     hold_out: number of usable rows -> True for those held out. Means, scales, categories and
-    fills are learned from the other rows, the classes of the target from all of them. X is made
+    fills are learned from the other rows, the classes of the target from all of them. They are made
     in the memory that the table was read into, so `raw` can be used once.
     """
-    gathered = raw.gathered
+    usable = raw.usable
     classes, notes = _see_target(raw, options)
-    train, test = gathered.rows, None
+    train, test = usable.rows, None
     if hold_out is not None:
         train, test = split_rows(train, hold_out(len(train.rows)))
     learned, oddities = learn_features(
@@ -153,7 +157,7 @@ def encode_design(
         options.max_categories,
         options.standardize is not Standardize.NONE,
         options.scaling,
-        # A distance would count a hole as a move of its own.
+        # A distance would count a missing cell as a difference of its own.
         marked=options.target is not None,
     )
     goal = None
@@ -164,7 +168,7 @@ def encode_design(
     encoding = Encoding(learned, options.intercept, goal, options.missing, options.unseen)
     n_rows = sum(len(part.rows) for part in (train, test) if part is not None)
     raw.allowance.check(raw.label, n_rows, encoding.n_columns)
-    shared = (gathered.counts, gathered.fingerprint, (*notes, *gathered.notes, *oddities))
+    shared = (usable.counts, usable.fingerprint, (*notes, *usable.notes, *oddities))
     return (
         _encode_rows(raw.label, train, encoding, shared),
         None if test is None else _encode_rows(raw.label, test, encoding, shared),
@@ -173,7 +177,7 @@ def encode_design(
 
 def _see_target(raw: RawDesign, options: DesignOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The classes of the target, if it has any, and why it was taken for what it is."""
-    cells = raw.gathered.rows.target
+    cells = raw.usable.rows.target
     if raw.target is None or cells is None:
         return (), ()
     task, notes = find_task(raw, options.task)
@@ -217,10 +221,10 @@ def choose_columns(
 
 
 def _feature_column(table: Table, name: str, dates: Dates) -> Column:
-    """The column of that name; one of dates is of that kind where it is to be taken apart."""
+    """The column of that name; dates are plain numbers unless their parts are asked for."""
     column = table.column(name)
-    apart = dates is Dates.PARTS and table.cells[name] is Cells.DATE
-    return replace(column, kind="date") if apart else column
+    plain = column.kind == "date" and dates is not Dates.PARTS
+    return replace(column, type=NUMBER) if plain else column
 
 
 def _check_enough(label: str, counts: RowCounts) -> None:
@@ -250,9 +254,8 @@ def _encode_rows(
     label: str, raw: RawRows, encoding: Encoding, shared: tuple[RowCounts, str, tuple[str, ...]]
 ) -> Design:
     """Widen the raw numbers into X within their own memory."""
-    categories = [feature for feature in encoding.features if feature.kind == "category"]
     positions: list[Codes] = []
-    for feature, texts in zip(categories, raw.texts, strict=True):
+    for feature, texts in zip(encoding.categories, raw.texts, strict=True):
         found = feature.positions(texts.values)[texts.codes]
         strange = (found < 0) & (texts.codes >= 0)
         if encoding.unseen is Unseen.ERROR and strange.any():
@@ -272,4 +275,4 @@ def _encode_rows(
         stop = min(start + step, n_rows)
         numbers = flat[start * narrow : stop * narrow].reshape(stop - start, narrow).copy()
         filler.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
-    return Design(X, y, targets, raw.rows, raw.ids, encoding, *shared)
+    return Design(DenseRows(X), y, targets, raw.rows, raw.ids, encoding, *shared)

@@ -1,4 +1,4 @@
-"""Gathered rows -> how many of them repeat earlier ones, and what that means for rows held out."""
+"""Usable rows -> how many of them repeat earlier ones, and what that means for rows held out."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,26 +11,26 @@ from lrisk_cli.types import Array
 Words = npt.NDArray[np.uint64]
 
 # Longer tables are judged by one row of sixteen: those in whose first columns four bits are zero,
-# so that all copies of a row are among them or none.
+# so that all duplicates of a row are among them or none.
 MOST_ROWS = 300_000
 ONE_OF = 16
 KEY_COLUMNS = 4
 NOTED_SHARE = 0.01
 
 
-def note_copies(raw: RawRows) -> tuple[str, ...]:
+def note_duplicates(raw: RawRows) -> tuple[str, ...]:
     """How many rows repeat earlier ones, where they are enough to matter to rows held out."""
-    n_rows, n_copies = len(raw.rows), count_copies(raw)
-    if n_copies < NOTED_SHARE * n_rows:
+    n_rows, n_duplicates = len(raw.rows), count_duplicates(raw)
+    if n_duplicates < NOTED_SHARE * n_rows:
         return ()
     about = "about " if n_rows > MOST_ROWS else ""
     return (
-        f"{about}{n_copies} of {n_rows} rows repeat earlier ones, target included: rows to test on "
-        "may be copies of rows learned from, and look easier than new ones",
+        f"{about}{n_duplicates} of {n_rows} rows repeat earlier ones, target included: rows to "
+        "test on may be copies of rows learned from, and look easier than new ones",
     )
 
 
-def count_copies(raw: RawRows) -> int:
+def count_duplicates(raw: RawRows) -> int:
     """How many rows equal an earlier one in all features and the target, by words of 64 bits.
 
     Of more than 300,000 rows about how many. 8 bytes of memory for each row at most, and a block.

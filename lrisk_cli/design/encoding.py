@@ -7,78 +7,19 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from lrisk_cli.design.dates import write_parts
+from lrisk_cli.design.columns.base import Feature
+from lrisk_cli.design.columns.category import CategoryFeature
+from lrisk_cli.design.columns.number import NumberFeature
 from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.native.kernels import core
-from lrisk_cli.tables.cells import Texts, shortest_text
+from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.rows.rows import Rows
+from lrisk_cli.tables.cells import Texts, shortest_text, spell_numbers
 from lrisk_cli.tables.table import Batch
 from lrisk_cli.types import Array, Codes, Flags, Targets
 
 INTERCEPT = "(intercept)"
-OTHER = "(other)"
-ABSENT = "(missing)"
-
-
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """A column of the table: standardised if it holds numbers, one-hot if it holds text.
-
-    A date is its days since 1970, standardised, then its `parts` as they are (see `dates`).
-    `other`: one more 0/1 column for the categories that have none of their own.
-    `fill`: stands in for a missing cell, learned only under impute. `indicator`: one more column,
-    its last, that is 1 where the cell was missing.
-    """
-
-    name: str
-    kind: Literal["number", "category", "date"]
-    mean: float = 0.0
-    scale: float = 1.0
-    categories: tuple[str, ...] = ()
-    other: bool = False
-    fill: float | str | None = None
-    indicator: bool = False
-    parts: tuple[str, ...] = ()
-
-    @property
-    def numeric(self) -> bool:
-        """Whether it is read as numbers, and its first column of X holds them."""
-        return self.kind != "category"
-
-    @property
-    def n_values(self) -> int:
-        """How many columns of X its values take."""
-        return 1 + len(self.parts) if self.numeric else len(self.categories) + self.other
-
-    @property
-    def n_columns(self) -> int:
-        """How many columns of X it takes."""
-        return self.n_values + self.indicator
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """Its columns of X: "alcohol", or "color=red" and so on, or "day.days", "day.month=Jan"."""
-        absent = (f"{self.name}={ABSENT}",) * self.indicator
-        if self.kind == "number":
-            return (self.name, *absent)
-        if self.kind == "date":
-            return (*(f"{self.name}.{part}" for part in ("days", *self.parts)), *absent)
-        texts = (*self.categories, *(OTHER,) * self.other)
-        return (*(f"{self.name}={text}" for text in texts), *absent)
-
-    def positions(self, texts: Sequence[str]) -> Codes:
-        """The one-hot column of each text, -1 for none; then that of a missing cell."""
-        column = {text: position for position, text in enumerate(self.categories)}
-        unseen = len(column) if self.other else -1
-        missing = -1 if self.fill is None else self.filled_position
-        if self.indicator:
-            missing = self.n_values
-        return np.array([*(column.get(text, unseen) for text in texts), missing], np.int32)
-
-    @property
-    def filled_position(self) -> int:
-        """The column, among its own, of what stands in for a missing cell."""
-        return 0 if self.numeric else self.categories.index(str(self.fill))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +38,8 @@ class Target:
         try:
             numbers = [float(label) for label in self.classes]
         except ValueError:
-            return "string"
-        return "number" if shortest_text(numbers) == list(self.classes) else "string"
+            return "category"
+        return "number" if shortest_text(numbers) == list(self.classes) else "category"
 
     def encode(self, cells: Array | Texts) -> Targets:
         """y of each row. A missing number is NaN; a missing or unknown class is -1."""
@@ -123,7 +64,7 @@ class EncodedBatch:
     cells of the rows kept that something stands in for, by column.
     """
 
-    X: Array
+    rows: Rows
     y: Targets | None
     kept: npt.NDArray[np.int64]
     dropped: dict[str, int]
@@ -161,6 +102,24 @@ class Encoding:
         return (*names, INTERCEPT) if self.intercept else names
 
     @property
+    def units(self) -> tuple[Array, Array]:
+        """Mean and scale of each column of X; 0 and 1 for all but numbers. (n_columns,) each."""
+        units = [feature.units() for feature in self.features]
+        means = [mean for each, _ in units for mean in each] + [0.0] * self.intercept
+        scales = [scale for _, each in units for scale in each] + [1.0] * self.intercept
+        return np.array(means), np.array(scales)
+
+    @property
+    def numbers(self) -> list[NumberFeature]:
+        """The features that are read as numbers, in order."""
+        return [feature for feature in self.features if isinstance(feature, NumberFeature)]
+
+    @property
+    def categories(self) -> list[CategoryFeature]:
+        """The features that are read as texts, in order."""
+        return [feature for feature in self.features if isinstance(feature, CategoryFeature)]
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """The columns of a table that X is made of."""
         return tuple(feature.name for feature in self.features)
@@ -168,12 +127,11 @@ class Encoding:
     @property
     def dtypes(self) -> dict[str, str]:
         """How a table is to be read for this encoding: what open_table takes as `expected`."""
-        kinds = {"number": "number", "category": "string", "date": "date"}
-        read = {feature.name: kinds[feature.kind] for feature in self.features}
+        read: dict[str, str] = {feature.name: feature.kind for feature in self.features}
         return read if self.goal is None else {**read, self.goal.name: self.goal.dtype}
 
     def encode(self, batch: Batch, place: str | None = None) -> EncodedBatch:
-        """The rows of a batch as X and y, each row by itself; `place` names the table in messages.
+        """The rows of a batch and y, each row by itself; `place` names the table in messages.
 
         A missing feature is a DataError, a dropped row or filled, by the policy `missing`; a
         missing target is a DataError or a dropped row. A category or class that the fit did not
@@ -181,18 +139,21 @@ class Encoding:
         zeros if there is no such column) and a row of such a class is dropped.
         """
         label = place or batch.source
-        cells = [_cells_of(feature, batch, label) for feature in self.features]
+        cells = [
+            feature.check_cells(batch.columns[feature.name], label) for feature in self.features
+        ]
         # The target comes first among the columns; without one, an absent column without a name.
         target = None if self.goal is None else batch.columns.get(self.goal.name)
         names = ("" if self.goal is None else self.goal.name, *self.feature_names)
-        holes = find_holes([target, *cells], batch.n_rows)
+        missing_cells = find_missing([target, *cells], batch.n_rows)
         if self.missing is Missing.ERROR:
             learnt = all(feature.fill is not None for feature in self.features)
-            refuse_holes(holes, names, label, batch.source_row, fillable=learnt)
-        drops = drop_reasons(holes if self.missing is Missing.DROP else holes[:1], names)
+            refuse_missing(missing_cells, names, label, batch.source_row, fillable=learnt)
+        n_decisive = len(names) if self.missing is Missing.DROP else 1
+        drops = drop_reasons(missing_cells[:n_decisive], names)
         y = None if target is None else self.target.encode(target)
         if target is not None and y is not None and self.target.kind == "class":
-            strangers = (y < 0) & ~np.any([holes[0], *drops.values()], axis=0)
+            strangers = (y < 0) & ~np.any([missing_cells[0], *drops.values()], axis=0)
             self._refuse_unseen(strangers, self.target.name, target, batch, label)
             drops |= {f"unseen class of {self.target.name}": strangers} if strangers.any() else {}
         positions, unseen = self._encode_texts(cells, batch, label)
@@ -202,13 +163,13 @@ class Encoding:
         codes = [codes[kept] for codes in positions]
         Filler(self).fill(stack(numbers, len(kept)), codes, X)
         return EncodedBatch(
-            X,
+            DenseRows(X),
             None if y is None else y[kept],
             kept,
             {reason: int(np.count_nonzero(rows)) for reason, rows in drops.items()},
-            int(np.count_nonzero(holes[1:].any(axis=0))),
+            int(np.count_nonzero(missing_cells[1:].any(axis=0))),
             int(np.count_nonzero(unseen)),
-            count_filled(holes[1:, kept], self.feature_names),
+            count_filled(missing_cells[1:, kept], self.feature_names),
         )
 
     def _encode_texts(
@@ -217,9 +178,8 @@ class Encoding:
         """One-hot positions of each category feature, and the rows with an unseen category."""
         unseen = np.zeros(batch.n_rows, bool)
         positions = []
-        for feature, texts in zip(self.features, cells, strict=True):
-            if not isinstance(texts, Texts):
-                continue
+        coded = [texts for texts in cells if isinstance(texts, Texts)]
+        for feature, texts in zip(self.categories, coded, strict=True):
             found = feature.positions(texts.values)[texts.codes]
             strange = (found < 0) & (texts.codes >= 0)
             self._refuse_unseen(strange, feature.name, texts, batch, label)
@@ -242,31 +202,30 @@ class Filler:
     """Writes the rows of an encoding into matrices, block after block."""
 
     def __init__(self, encoding: Encoding) -> None:
-        features = encoding.features
-        numbers = [feature for feature in features if feature.numeric]
+        features, numbers = encoding.features, encoding.numbers
         stops = np.cumsum([feature.n_columns for feature in features])
         starts = stops - [feature.n_columns for feature in features]
-        categories = np.array([feature.kind == "category" for feature in features])
+        numeric = np.array([feature.numeric for feature in features])
         self._fills = np.array([feature.fill for feature in numbers], np.float64)
         self._means = np.array([feature.mean for feature in numbers], np.float64)
         self._scales = np.array([feature.scale for feature in numbers], np.float64)
-        self._columns = starts[~categories]
-        self._one_hot = starts[categories].tolist()
+        self._columns = starts[numeric]
+        self._one_hot = starts[~numeric].tolist()
         self._width = int(stops[-1])
         # Where numbers with an indicator stand, among the numbers and among the columns.
         self._marked = [at for at, feature in enumerate(numbers) if feature.indicator]
         self._marks = [self._columns[at] + numbers[at].n_values for at in self._marked]
-        # Dates: where they stand among the numbers, and their parts among the columns.
-        self._dates = [
-            (at, feature.parts, slice(start + 1, start + feature.n_values))
+        # Numbers with more columns: where they stand among the numbers, and those columns.
+        self._extra = [
+            (at, feature, slice(start + 1, start + feature.n_values))
             for at, (feature, start) in enumerate(zip(numbers, self._columns.tolist(), strict=True))
-            if feature.parts
+            if feature.n_values > 1
         ]
-        # Of categories with one: its column, and that of what stands in for a missing cell.
+        # Categories with an indicator: its column, and that of what stands in for a missing cell.
         self._beside = [
             (start + feature.n_values, start + feature.filled_position)
-            for feature, start in zip(features, starts.tolist(), strict=True)
-            if feature.indicator and feature.kind == "category"
+            for feature, start in zip(encoding.categories, self._one_hot, strict=True)
+            if feature.indicator
         ]
 
     def fill(self, numbers: Array, positions: Sequence[Codes], X: Array) -> None:
@@ -280,8 +239,8 @@ class Filler:
             np.copyto(numbers, self._fills, where=np.isnan(numbers))
         if self._one_hot:
             X[:] = 0.0
-        for at, parts, columns in self._dates:
-            write_parts(numbers[:, at], parts, X[:, columns])
+        for at, feature, columns in self._extra:
+            feature.write_extra(numbers[:, at], X[:, columns])
         core.standardize_rows(numbers, self._means, self._scales, self._columns, X)
         for codes, first in zip(positions, self._one_hot, strict=True):
             core.mark_codes(codes, first, X)
@@ -292,33 +251,33 @@ class Filler:
         X[:, self._width :] = 1.0
 
 
-def find_holes(columns: Sequence[Array | Texts | None], n_rows: int) -> Flags:
+def find_missing(columns: Sequence[Array | Texts | None], n_rows: int) -> Flags:
     """Which cells are missing, (columns, rows). An absent column (None) misses nothing."""
-    holes = np.zeros((len(columns), n_rows), bool)
-    for missing, cells in zip(holes, columns, strict=True):
+    missing_cells = np.zeros((len(columns), n_rows), bool)
+    for missing, cells in zip(missing_cells, columns, strict=True):
         if isinstance(cells, Texts):
             np.less(cells.codes, 0, out=missing)
         elif cells is not None:
             np.isnan(cells, out=missing)
-    return holes
+    return missing_cells
 
 
-def count_filled(holes: Flags, names: Sequence[str]) -> dict[str, int]:
-    """How many cells of each column are missing, where some are. holes: (columns, rows)."""
-    counts = np.count_nonzero(holes, axis=1).tolist()
+def count_filled(missing_cells: Flags, names: Sequence[str]) -> dict[str, int]:
+    """How many cells of each column are missing, where some are. missing_cells: (columns, rows)."""
+    counts = np.count_nonzero(missing_cells, axis=1).tolist()
     return {name: count for name, count in zip(names, counts, strict=True) if count}
 
 
-def refuse_holes(
-    holes: Flags, names: Sequence[str], label: str, first_row: int, *, fillable: bool = True
+def refuse_missing(
+    missing_cells: Flags, names: Sequence[str], label: str, first_row: int, *, fillable: bool = True
 ) -> None:
     """DataError that names the first missing cell, if there is one.
 
     fillable: values to fill in can be learnt, or were.
     """
-    if holes.any():
-        row = int(np.argmax(holes.any(axis=0)))
-        name = names[int(np.argmax(holes[:, row]))]
+    if missing_cells.any():
+        row = int(np.argmax(missing_cells.any(axis=0)))
+        name = names[int(np.argmax(missing_cells[:, row]))]
         drop, impute = opt("missing", "drop"), opt("missing", "impute")
         remedy = f"pass {drop}" + f" or {impute}" * fillable
         raise DataError(
@@ -326,11 +285,11 @@ def refuse_holes(
         )
 
 
-def drop_reasons(holes: Flags, names: Sequence[str]) -> dict[str, Flags]:
+def drop_reasons(missing_cells: Flags, names: Sequence[str]) -> dict[str, Flags]:
     """The rows to drop, each under the first of its missing columns."""
-    free = np.ones(holes.shape[1], bool)
+    free = np.ones(missing_cells.shape[1], bool)
     reasons = {}
-    for name, missing in zip(names, holes, strict=False):
+    for name, missing in zip(names, missing_cells, strict=False):
         if missing.any() and (missing & free).any():
             reasons[f"missing {name}"] = missing & free
             free &= ~missing
@@ -345,27 +304,6 @@ def unseen_cell(label: str, name: str, row: int, text: str) -> DataError:
     )
 
 
-def spell_numbers(numbers: Array) -> Texts:
-    """Numbers as text, each as short as it reads back exactly; NaN is missing."""
-    values, codes = np.unique(numbers, return_inverse=True)
-    known = values[~np.isnan(values)]
-    codes = np.where(np.isnan(numbers), -1, codes)
-    return Texts(codes.astype(np.int32), shortest_text(known))
-
-
 def stack(columns: Sequence[Array], n_rows: int) -> Array:
     """Columns side by side. (n_rows, number of columns)."""
     return np.stack(columns, axis=1) if columns else np.empty((n_rows, 0))
-
-
-def _cells_of(feature: Feature, batch: Batch, label: str) -> Array | Texts:
-    """The cells of a feature as the kind that it needs."""
-    cells = batch.columns[feature.name]
-    if feature.kind == "category":
-        return cells if isinstance(cells, Texts) else spell_numbers(cells)
-    if isinstance(cells, Texts):
-        raise DataError(
-            f"{label}, column '{feature.name}': holds text where the fit had numbers; "
-            f"pass {opt('dtype', f'{feature.name}=number')}"
-        )
-    return np.asarray(cells)

@@ -1,7 +1,7 @@
-"""Gathered rows -> questions that a careful reader would ask about their columns.
+"""Usable rows -> what looks odd about their columns, as notes with a remedy.
 
-They look at a sample, spread evenly over the rows: at most 8192 of them, fewer where there are
-many columns, so that a long table is hardly read more slowly.
+They follow from a sample spread evenly over the rows: at most 8192 of them, fewer where there are
+many columns, so that a long table takes hardly longer.
 """
 
 import re
@@ -32,7 +32,7 @@ MARKS = frozenset({"?", "-", ".", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "N
 NAMED_SHARE = 0.5  # of different values under such a name
 TEXT_SHARE = 0.9  # of different texts under any name
 CHANCE_PAIRS = 10.0  # equal cells to expect by chance, where there are none
-GIVEN_AWAY = 0.81  # of the target's variance, by one column: a correlation of 0.9
+LEAKAGE = 0.81  # of the target's variance, by one column: a correlation of 0.9
 FEWEST_CODES, MOST_CODES = 3, 30
 SPARSE = 4.0  # numbers from the smallest to the largest, for each that occurs
 SMALLEST_GAIN, SURE_GAIN = 0.02, 10.0
@@ -52,7 +52,7 @@ class _Sampled:
 def find_hints(
     columns: Sequence[Column], target: Column | None, raw: RawRows, *, classes: bool
 ) -> Notes:
-    """What is worth asking about the features. classes: the target is told to hold classes."""
+    """Notes about the features. classes: the target holds classes, by the options."""
     if len(raw.rows) < FEWEST_ROWS:
         return ()
     sample = _sample(raw, classes)
@@ -72,12 +72,14 @@ def find_hints(
         ),
     ]
     codes = [name for name, at in whole.items() if _may_be_codes(sample.numbers[:, at], sample)]
-    given = [] if target is None else list(_give_away(numeric, texts, sample, set(identifiers)))
+    leaking = (
+        [] if target is None else list(_find_leakage(numeric, texts, sample, set(identifiers)))
+    )
     large = [name for name, at in whole.items() if _is_large(sample.numbers[:, at])]
     return (
         *_note_identifiers(_in_order(columns, identifiers)),
         *_note_large([name for name in large if name not in identifiers]),
-        *(_note_given(name, how, target.name) for name, how in given if target is not None),
+        *(_note_leakage(name, how, target.name) for name, how in leaking if target is not None),
         *_note_codes(codes),
         *_note_marks(_marked(texts, raw.texts)),
     )
@@ -206,10 +208,10 @@ def _has_dip(counts: npt.NDArray[np.intp]) -> bool:
     return bool(np.any((2 * counts < sides) & clear))
 
 
-def _give_away(
+def _find_leakage(
     numeric: Sequence[Column], texts: Sequence[Column], sample: _Sampled, passed_over: set[str]
 ) -> Iterator[tuple[str, str]]:
-    """The features by which alone nearly all of the target is known, and how well it is."""
+    """The features that alone explain nearly all of the target, and how well they do."""
     if sample.goals is None:
         return
     for at, column in enumerate(numeric):
@@ -219,7 +221,7 @@ def _give_away(
             continue
         goals = sample.goals[known] - sample.goals[known].mean(axis=0)
         share = _explained(cells[known], goals)
-        if share >= GIVEN_AWAY:
+        if share >= LEAKAGE:
             yield column.name, f"correlation about {np.sqrt(share):.2f}"
     for column, codes in zip(texts, sample.codes, strict=True):
         known = codes >= 0
@@ -229,12 +231,12 @@ def _give_away(
             continue
         goals = sample.goals[known] - sample.goals[known].mean(axis=0)
         share = _explained_by_groups(np.searchsorted(values, codes[known]), goals)
-        if share >= GIVEN_AWAY:
+        if share >= LEAKAGE:
             yield column.name, f"about {100.0 * share:.0f} % explained"
 
 
 def _explained(cells: Array, goals: Array) -> float:
-    """Share of the variance of the goals that a line in the cells explains. goals: centred."""
+    """Fraction of the variance of the goals that a line in the cells explains. goals: centred."""
     total = float(np.sum(goals * goals))
     with np.errstate(over="ignore", invalid="ignore"):
         moves = cells - cells.mean()
@@ -245,7 +247,7 @@ def _explained(cells: Array, goals: Array) -> float:
 
 
 def _explained_by_groups(places: npt.NDArray[np.intp], goals: Array) -> float:
-    """Share of the variance of the goals that lies between groups of rows. goals: centred."""
+    """Fraction of the variance of the goals that lies between groups of rows. goals: centred."""
     total = float(np.sum(goals * goals))
     counts = np.bincount(places)
     between = sum(
@@ -291,10 +293,10 @@ def _note_large(names: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _note_given(name: str, how: str, target: str) -> str:
+def _note_leakage(name: str, how: str, target: str) -> str:
     return (
-        f"column '{name}' alone nearly gives '{target}' away ({how}): is it known before "
-        f"'{target}' is? if not, pass {opt('exclude', name)}"
+        f"column '{name}' alone nearly determines '{target}' ({how}): possible target leakage; "
+        f"pass {opt('exclude', name)} if it is unknown at prediction time"
     )
 
 

@@ -1,12 +1,20 @@
 """Learn from raw rows what an encoding needs: task, classes, means, scales, categories, fills."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from lrisk_cli.design.dates import Calendar
-from lrisk_cli.design.encoding import Feature, Target
+from lrisk_cli.design.columns.base import (
+    GAUSSIAN,
+    Feature,
+    Learned,
+    LearningRules,
+    NumberCells,
+    always_missing,
+)
+from lrisk_cli.design.columns.number import refuse_overflow
+from lrisk_cli.design.columns.registry import FEATURES, NUMERIC_FEATURES
+from lrisk_cli.design.encoding import Target
 from lrisk_cli.design.raw_rows import RawRows, block_rows, count_missing
 from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Scaling, Task
@@ -19,8 +27,7 @@ from lrisk_cli.types import Array
 MOST_CLASSES = 1000
 FEW_NUMBERS = 20
 EXACT = 2.0**53  # larger whole numbers are not all numbers of floating point
-GAUSSIAN = 1.4826  # the deviation of a Gaussian, in median distances from its median
-MOST_NOTES = 3  # constant columns told one by one; pictures have hundreds
+MOST_NOTES = 3  # constant columns named one by one; images have hundreds
 
 Notes = tuple[str, ...]
 
@@ -100,7 +107,7 @@ def learn_target(
         raise DataError(
             f"{place}: is constant ({target[0]:g}), nothing to learn; choose another target"
         )
-    _refuse_overflow(place, mean[0], scale[0])
+    refuse_overflow(place, mean[0], scale[0])
     return (
         Target(name, "number", float(mean[0]), float(scale[0]))
         if scaled
@@ -124,39 +131,44 @@ def learn_features(
     marked: a feature that is filled in where it is missing also gets an indicator of that.
     """
     impute = missing is Missing.IMPUTE
+    rules = LearningRules(impute, marked, scaled, max_categories)
     numeric = [column for column in columns if column.numeric]
     fills = _learn_medians(label, numeric, raw.numbers) if impute else None
-    holes = count_missing(raw.numbers) if impute and marked else np.zeros(len(numeric))
+    n_missing = count_missing(raw.numbers) if impute and marked else np.zeros(len(numeric), int)
     means, scales = learn_scales(raw.numbers, fills, scaling)
-    texts, numbers = iter(raw.texts), iter(range(len(numeric)))
-    features: list[Feature] = []
-    notes: list[str] = []
-    constant: list[str] = []
-    for column in columns:
-        if column.kind == "text":
-            cells = next(texts)
-            feature, note = _learn_categories(label, column.name, cells, impute, max_categories)
-            absent = impute and marked and bool((cells.codes < 0).any())
-            features.append(replace(feature, indicator=absent))
-            notes += note
-            continue
-        at = next(numbers)
-        mean, scale = float(means[at]), float(scales[at])
-        fill = None if fills is None else float(fills[at])
-        _refuse_overflow(f"{label}, column '{column.name}'", mean, scale)
-        if scale == 0.0:
-            constant.append(f"'{column.name}' is constant ({mean:g})")
-        mean, scale = (mean, scale or 1.0) if scaled else (0.0, 1.0)
-        absent = bool(holes[at])
-        feature = Feature(column.name, "number", mean, scale, fill=fill, indicator=absent)
-        if column.kind == "date":
-            feature = replace(feature, kind="date", parts=_learn_parts(raw.numbers[:, at]))
-        features.append(feature)
+    numbers = (
+        NumberCells(
+            raw.numbers[:, at],
+            float(means[at]),
+            float(scales[at]),
+            None if fills is None else float(fills[at]),
+            int(n_missing[at]),
+        )
+        for at in range(len(numeric))
+    )
+    texts = iter(raw.texts)
+    learned = [
+        FEATURES[column.kind].learn(
+            label, column.name, next(numbers) if column.numeric else next(texts), rules
+        )
+        for column in columns
+    ]
+    notes = [note for each in learned for note in each.notes]
+    return tuple(each.feature for each in learned), (*notes, *_note_constant(learned))
+
+
+def _note_constant(learned: Sequence[Learned]) -> list[str]:
+    """The columns of equal numbers; where there are many, the first and how many more."""
+    constant = [
+        f"'{each.feature.name}' is constant ({each.constant})"
+        for each in learned
+        if each.constant is not None
+    ]
     shown = constant if len(constant) <= MOST_NOTES else constant[:1]
-    notes += [f"column {finding} and teaches nothing" for finding in shown]
+    notes = [f"column {finding} and has no effect" for finding in shown]
     if len(shown) < len(constant):
-        notes.append(f"{len(constant) - 1} more columns are constant and teach nothing")
-    return tuple(features), tuple(notes)
+        notes.append(f"{len(constant) - 1} more columns are constant and have no effect")
+    return notes
 
 
 def learn_scales(
@@ -209,52 +221,15 @@ def _filled(numbers: Array, fills: Array | None) -> Array:
 
 
 def _learn_medians(label: str, columns: Sequence[Column], numbers: Array) -> Array:
-    """The median of each column; of dates one that occurs, as months lie between two others."""
+    """What stands in for the missing cells of each column."""
     fills = np.empty(len(columns))
     for position, column in enumerate(columns):
         known = numbers[:, position]
         known = known[~np.isnan(known)]
         if len(known) == 0:
             raise always_missing(label, column.name)
-        middle = (len(known) - 1) // 2
-        dated = column.kind == "date"
-        fills[position] = np.partition(known, middle)[middle] if dated else np.median(known)
+        fills[position] = NUMERIC_FEATURES[column.kind].median(known)
     return fills
-
-
-def _learn_parts(days: Array) -> tuple[str, ...]:
-    """The parts of the calendar that vary among these days."""
-    calendar, step = Calendar(), block_rows(1)
-    for start in range(0, len(days), step):
-        calendar.see(days[start : start + step])
-    return calendar.parts
-
-
-def _learn_categories(
-    label: str, name: str, texts: Texts, impute: bool, max_categories: int
-) -> tuple[Feature, list[str]]:
-    """The most frequent categories, in the order of their text."""
-    counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.values))
-    seen = np.flatnonzero(counts)
-    if len(seen) == 0:
-        raise always_missing(label, name)
-    ranked = sorted(seen, key=lambda code: (-counts[code], texts.values[code]))
-    kept = ranked[:max_categories]
-    categories = tuple(sorted(texts.values[code] for code in kept))
-    fill = texts.values[ranked[0]] if impute else None
-    other = len(kept) < len(ranked)
-    feature = Feature(name, "category", categories=categories, other=other, fill=fill)
-    if other:
-        rest = counts.sum() - counts[kept].sum()
-        return feature, [
-            f"column '{name}' has {len(ranked)} categories; the {len(kept)} most frequent keep a "
-            f"column each, the rest ({rest} of {counts.sum()} cells) share one"
-        ]
-    if len(ranked) == 1:
-        return feature, [
-            f"column '{name}' is constant ({quote(categories[0])}) and teaches nothing"
-        ]
-    return feature, []
 
 
 def _few_distinct(numbers: Array, most: int) -> Array | None:
@@ -266,15 +241,3 @@ def _few_distinct(numbers: Array, most: int) -> Array | None:
         if len(found) > most:
             return None
     return found
-
-
-def _refuse_overflow(place: str, mean: float, scale: float) -> None:
-    if not np.isfinite(mean) or not np.isfinite(scale):
-        raise DataError(f"{place}: numbers too large to add up; rescale the column")
-
-
-def always_missing(label: str, name: str) -> DataError:
-    """The sentence for a column that cannot be filled in."""
-    return DataError(
-        f"{label}, column '{name}': missing in every row to learn from; pass {opt('exclude', name)}"
-    )

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lrisk_cli.design.dates import Calendar
+from lrisk_cli.design.columns.base import always_missing
+from lrisk_cli.design.columns.registry import FEATURES
 from lrisk_cli.design.design import DesignOptions, choose_columns
-from lrisk_cli.design.encoding import find_holes, refuse_holes
-from lrisk_cli.design.learning import always_missing
+from lrisk_cli.design.encoding import find_missing, refuse_missing
 from lrisk_cli.design.raw_rows import RowCounts, as_read_bytes
 from lrisk_cli.names import Missing, Task
 from lrisk_cli.progress import Progress, Report, silent
@@ -72,11 +72,12 @@ def plan_design(
     columns, target = choose_columns(table, options)
     if target is None:
         raise TypeError("a plan is for a fit, which has a target")
-    survey = _Survey(columns, target, options.missing)
     names = [target.name, *(column.name for column in columns)]
     named = [] if options.id_column is None else [options.id_column]
+    table.refuse_nested(names, named)
+    survey = _Survey(columns, target, options.missing)
     strict, n_id_bytes = options.missing is Missing.ERROR, 0
-    for batch in table.batches(names, strays_are_missing=not strict, as_is=named):
+    for batch in table.batches(names, invalid_as_missing=not strict, as_is=named):
         survey.add(batch)
         n_id_bytes += sum(as_read_bytes(batch.columns[name]) for name in named)
         report(Progress("read", batch.first_row + batch.n_rows, table.n_rows))
@@ -104,47 +105,41 @@ def _base_bytes(n_rows: int, n_columns: int, *, flat: bool, n_values: int | None
 
 
 class _Survey:
-    """Counts rows, holes and categories while batches go by."""
+    """Counts rows, missing cells and categories, batch by batch."""
 
     def __init__(self, columns: Sequence[Column], target: Column, missing: Missing) -> None:
         self._columns = columns
         self._classes: set[object] = set()
-        self._numbered = target.kind == "number"
+        self._numbered = target.numeric
         self._names = (target.name, *(column.name for column in columns))
         self._missing = missing
         self._read = self._used = 0
         self._dropped: dict[str, int] = {}
         self._filled: dict[str, int] = {}
-        self._seen: dict[str, set[str]] = {c.name: set() for c in columns if c.kind == "text"}
-        self._days = {c.name: Calendar() for c in columns if c.kind == "date"}
+        self._surveys = {c.name: FEATURES[c.kind].survey() for c in columns}
         self._known = dict.fromkeys(self._names, 0)
 
     def add(self, batch: Batch) -> None:
         """Take the next rows."""
         cells = [batch.columns[name] for name in self._names]
-        holes = find_holes(cells, batch.n_rows)
+        missing_cells = find_missing(cells, batch.n_rows)
         if self._missing is Missing.ERROR:
-            refuse_holes(holes, self._names, batch.source, batch.source_row)
+            refuse_missing(missing_cells, self._names, batch.source, batch.source_row)
         lost = np.zeros(batch.n_rows, bool)
-        for name, missing in zip(self._names, holes, strict=True):
+        for name, missing in zip(self._names, missing_cells, strict=True):
             if self._missing is Missing.DROP or name == self._names[0]:
                 _count(self._dropped, f"missing {name}", int(np.count_nonzero(missing & ~lost)))
                 lost |= missing
             else:
                 _count(self._filled, name, int(np.count_nonzero(missing & ~lost)))
             self._known[name] += int(np.count_nonzero(~missing & ~lost))
-        self._see_classes(cells[0], lost)
+        self._add_classes(cells[0], lost)
         self._read += batch.n_rows
         self._used += int(np.count_nonzero(~lost))
-        for name, seen in self._seen.items():
-            texts = batch.columns[name]
-            if isinstance(texts, Texts):
-                codes = texts.codes[(texts.codes >= 0) & ~lost]
-                seen.update(texts.values[code] for code in np.unique(codes))
-        for name, calendar in self._days.items():
-            calendar.see(np.asarray(batch.columns[name])[~lost])
+        for name, survey in self._surveys.items():
+            survey.add(batch.columns[name], ~lost)
 
-    def _see_classes(self, target: object, lost: Flags) -> None:
+    def _add_classes(self, target: object, lost: Flags) -> None:
         """Take the classes of the rows that are kept; a target of many numbers has none."""
         if isinstance(target, Texts):
             codes = np.unique(target.codes[(target.codes >= 0) & ~lost])
@@ -172,15 +167,9 @@ class _Survey:
         return tuple(self._feature(column, max_categories) for column in self._columns)
 
     def _feature(self, column: Column, max_categories: int) -> PlannedFeature:
-        marked = column.name in self._filled
-        if column.kind == "date":
-            n_parts = len(self._days[column.name].parts)
-            return PlannedFeature(column.name, "date", 1 + n_parts + marked)
-        if column.kind == "number":
-            return PlannedFeature(column.name, "number", 1 + marked)
-        n_seen = len(self._seen[column.name])
-        n_own = min(n_seen, max_categories) + (n_seen > max_categories)
-        return PlannedFeature(column.name, "category", n_own + marked)
+        n_values = self._surveys[column.name].n_values(max_categories)
+        n_columns = n_values + (column.name in self._filled)
+        return PlannedFeature(column.name, column.kind, n_columns)
 
 
 def _count(counts: dict[str, int], name: str, count: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lrisk_cli.design.encoding import find_holes, refuse_holes
+from lrisk_cli.design.encoding import find_missing, refuse_missing
 from lrisk_cli.errors import opt, quote
 from lrisk_cli.names import Missing
 from lrisk_cli.native.kernels import core
@@ -18,7 +18,7 @@ from lrisk_cli.tables.fingerprint import Fingerprint
 from lrisk_cli.tables.table import Batch, Column, Table, join_arrays
 from lrisk_cli.types import Array, Codes, Flags
 
-Rows = npt.NDArray[np.int64]
+RowNumbers = npt.NDArray[np.int64]
 
 GROWTH = 1 << 21  # numbers added when the buffer is full: 16 MB
 TEXT_BYTES = 150  # of a text beside its letters: an object, and its place in a dictionary
@@ -47,7 +47,7 @@ class RawRows:
     n_numbers: int
     texts: list[Texts]
     target: Array | Texts | None
-    rows: Rows
+    rows: RowNumbers
     ids: Any
 
     @property
@@ -57,7 +57,7 @@ class RawRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class UsableRows:
     """All usable rows of a table, and what there is to say about the reading of it."""
 
     rows: RawRows
@@ -71,33 +71,33 @@ def block_rows(width: int) -> int:
     return max(1, BLOCK_NUMBERS // max(1, width))
 
 
-def gather(
+def read_usable_rows(
     table: Table,
     features: Sequence[Column],
     target: Column | None,
     id_column: str | None,
     missing: Missing,
     report: Report,
-) -> Gathered:
+) -> UsableRows:
     """Read the table once. Rows with missing cells are refused, dropped or kept, by `missing`."""
     n_numbers = sum(feature.numeric for feature in features)
     table.allowance.check(table.label, table.n_rows or 0, n_numbers)
-    gatherer = _Gatherer(features, target, missing, table.n_rows or 0)
+    collector = _RowCollector(features, target, missing, table.n_rows or 0)
     names = [column.name for column in (*features, target) if column is not None]
     groups = table.column_groups(names)
     for number, group in enumerate(groups, 1):
         as_is = [id_column] if id_column is not None and number == len(groups) else []
         n_read = 0
         for batch in table.batches(
-            group, strays_are_missing=missing is not Missing.ERROR, as_is=as_is
+            group, invalid_as_missing=missing is not Missing.ERROR, as_is=as_is
         ):
-            gatherer.add(batch, group)
-            gatherer.take_ids([batch.columns[name] for name in as_is])
+            collector.add(batch, group)
+            collector.take_ids([batch.columns[name] for name in as_is])
             n_read += batch.n_rows
-            table.allowance.check(table.label, n_read, n_numbers, gatherer.text_bytes)
+            table.allowance.check(table.label, n_read, n_numbers, collector.text_bytes)
             done = n_read if table.n_rows is None else (number - 1) * table.n_rows + n_read
             report(Progress("read", done / len(groups), table.n_rows))
-    return gatherer.finish(n_read)
+    return collector.finish(n_read)
 
 
 def split_rows(raw: RawRows, held_out: Flags) -> tuple[RawRows, RawRows]:
@@ -200,7 +200,7 @@ class _Matrix:
             core.place_columns(list(columns), low, first_column, block[low : low + step])
 
 
-class _Gatherer:
+class _RowCollector:
     """Collects batches of some or all columns; the buffer grows in place, so nothing is copied."""
 
     def __init__(
@@ -213,14 +213,14 @@ class _Gatherer:
         self._missing = missing
         numeric = [feature.name for feature in features if feature.numeric]
         self._places = {name: place for place, name in enumerate(numeric)}
-        self._texts = {feature.name: Coded() for feature in features if feature.kind == "text"}
+        self._texts = {feature.name: Coded() for feature in features if not feature.numeric}
         self._numbers = _Matrix(n_rows, len(numeric))
-        numbered = target is not None and target.kind == "number"
+        numbered = target is not None and target.numeric
         self._target_numbers = _Matrix(n_rows if numbered else 0, 1)
         self._target_texts = Coded()
         # For each row how early its first missing column comes, counted from behind; 0: none.
         self._blame = np.zeros(0, np.int32)
-        self._strays: dict[str, tuple[str, int]] = {}
+        self._invalid: dict[str, tuple[str, int]] = {}
         self._fingerprint = Fingerprint()
 
     @property
@@ -238,10 +238,10 @@ class _Gatherer:
         """Take in the next rows of the columns `names`."""
         columns: dict[str, Any] = {name: batch.columns[name] for name in names}
         if self._fingerprint.add(columns, batch.first_row):
-            self._note_holes(columns, batch)
-        for name, stray in batch.strays.items():
-            text, count = self._strays.get(name, (stray.text, 0))
-            self._strays[name] = (text, count + stray.count)
+            self._note_missing(columns, batch)
+        for name, cell in batch.invalid.items():
+            text, count = self._invalid.get(name, (cell.text, 0))
+            self._invalid[name] = (text, count + cell.count)
         numeric = [name for name in names if name in self._places]
         if numeric:
             # Groups keep the order of the features, so their numbers lie side by side.
@@ -256,7 +256,7 @@ class _Gatherer:
         elif target is not None:
             self._target_numbers.put([target], batch.first_row, 0)
 
-    def finish(self, n_read: int) -> Gathered:
+    def finish(self, n_read: int) -> UsableRows:
         """Drop the rows to be dropped and let go of what is no longer needed."""
         buffer = self._numbers.buffer
         buffer.resize(n_read * len(self._places))
@@ -280,10 +280,10 @@ class _Gatherer:
         notes = tuple(
             f"column '{name}': {count} cells are not numbers (such as {quote(text)}), taken as "
             f"missing; if they mean something, pass {opt('dtype', f'{name}=category')}"
-            for name, (text, count) in self._strays.items()
+            for name, (text, count) in self._invalid.items()
         )
         row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))
-        return Gathered(raw, row_counts, self._fingerprint.digest(n_read), notes)
+        return UsableRows(raw, row_counts, self._fingerprint.digest(n_read), notes)
 
     def _count_filled(self, raw: RawRows) -> dict[str, int]:
         """The missing cells that are left, which an encoding will fill in."""
@@ -304,16 +304,16 @@ class _Gatherer:
         numbers = self._target_numbers.buffer
         return numbers.view()[:n_read] if numbers.size else self._target_texts.finish()
 
-    def _note_holes(self, columns: dict[str, Any], batch: Batch) -> None:
+    def _note_missing(self, columns: dict[str, Any], batch: Batch) -> None:
         """Refuse missing cells, or blame the rows that have to go for them."""
-        holes = find_holes(list(columns.values()), batch.n_rows)
+        missing_cells = find_missing(list(columns.values()), batch.n_rows)
         if self._missing is Missing.ERROR:
-            refuse_holes(holes, list(columns), batch.source, batch.source_row)
+            refuse_missing(missing_cells, list(columns), batch.source, batch.source_row)
         stop = batch.first_row + batch.n_rows
         if stop > len(self._blame):
             self._blame.resize(max(stop, len(self._blame) * 3 // 2), refcheck=False)
         blame = self._blame[batch.first_row : stop]
-        for name, missing in zip(columns, holes, strict=True):
+        for name, missing in zip(columns, missing_cells, strict=True):
             if self._missing is Missing.DROP or name == self._target:
                 earliness = len(self._names) - self._names.index(name)
                 np.maximum(blame, np.int32(earliness) * missing, out=blame)

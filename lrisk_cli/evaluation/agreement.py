@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.design.encoding import spell_numbers
 from lrisk_cli.errors import DataError, InvalidOption
-from lrisk_cli.tables.cells import Texts
+from lrisk_cli.evaluation.registry import Needs, figures_of
+from lrisk_cli.tables.cells import Texts, spell_numbers
 from lrisk_cli.types import Array, Flags
 
 Counts = NDArray[np.int64]
@@ -40,10 +40,8 @@ class Agreement:
     @property
     def figures(self) -> dict[str, float | None]:
         """The numbers by name; average precision only where outliers are planted."""
-        found: dict[str, float | None] = {"accuracy": self.accuracy, "purity": self.purity}
-        if not all(self.inliers):
-            found["average_precision"] = self.average_precision
-        return found
+        planted = [] if all(self.inliers) else [Needs.PLANTED]
+        return figures_of(self, [Needs.LABELS, *planted])
 
 
 class LabelTally:

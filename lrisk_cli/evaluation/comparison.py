@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrisk_cli.baselines.registry import Rival, check_rival, fit_rival
 from lrisk_cli.design.design import (
@@ -31,7 +30,8 @@ from lrisk_cli.models.model import Model
 from lrisk_cli.names import EVALUATED_RISKS, Task, Unseen
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
-from lrisk_cli.types import Array, Flags
+from lrisk_cli.rows.rows import Rows
+from lrisk_cli.types import Array, Flags, Targets
 
 ORACLE = "oracle"
 Method = FitOptions | Rival | str
@@ -159,10 +159,10 @@ def compare(
         for name, method in methods.items()
         if trials[name]
     )
-    gathered = raw.gathered
+    usable = raw.usable
     failed = (f"{why} ({len(at)} of {len(splits)} splits)" for why, at in failures.items())
-    notes = (*notes, *gathered.notes, *failed)
-    return Comparison(task, gathered.counts, contest, standings, len(splits), judged_on, notes)
+    notes = (*notes, *usable.notes, *failed)
+    return Comparison(task, usable.counts, contest, standings, len(splits), judged_on, notes)
 
 
 def _methods(contest: Contest) -> dict[str, Method]:
@@ -208,10 +208,10 @@ class _Field:
         if contest.corruption is not None:
             n_classes = len(train.encoding.target.classes) or None
             self._planted = corrupt(
-                train.X, train.y, n_classes, contest.corruption, seed,
+                train.rows, train.y, n_classes, contest.corruption, seed,
                 intercept=train.encoding.intercept,
             )  # fmt: skip
-            train = _with_rows(train, self._planted.X, self._planted.y)
+            train = _with_rows(train, self._planted.rows, self._planted.y)
         self._train = train
         self._features: Features = make_features(train, contest.fits[0])
         self._like = fit_design(train, contest.fits[0], features=self._features).model
@@ -235,8 +235,8 @@ class _Field:
         if isinstance(method, Rival):
             return self._fit_rival(method)
         assert self._planted is not None  # noqa: S101
-        rows = ~self._planted.mask
-        clean = replace(self._clean, X=self._clean.X[rows], y=self._clean.y[rows])
+        good = np.flatnonzero(~self._planted.mask)
+        clean = replace(self._clean, rows=self._clean.rows.take(good), y=self._clean.y[good])
         options = replace(self._contest.fits[0], risk=Spectrum("mean"))
         model = fit_design(clean, options).model
         return model, score_design(model, self._train).losses
@@ -273,8 +273,8 @@ def judged_risks() -> tuple[Spectrum, ...]:
     return tuple(parse_risk(text) for text in EVALUATED_RISKS)
 
 
-def _with_rows(design: Design, X: Array, y: NDArray[np.float64] | NDArray[np.int32]) -> Design:
+def _with_rows(design: Design, rows: Rows, y: Targets) -> Design:
     """The design with spoilt rows; targets in units of the file follow y."""
     target = design.encoding.target
     units = np.asarray(target.mean + target.scale * y, dtype=np.float64)
-    return replace(design, X=X, y=y, targets=y if target.classes else units)
+    return replace(design, rows=rows, y=y, targets=y if target.classes else units)

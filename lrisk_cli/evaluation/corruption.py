@@ -1,18 +1,27 @@
 """Plant outliers in a design, as the subquantile paper does, and remember where."""
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import CORRUPTIONS
-from lrisk_cli.types import Array, Targets
+from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
+from lrisk_cli.rows.rows import Rows
+from lrisk_cli.types import Targets
 
 # The paper's outliers: targets from N(5, 5^2), features times 100, targets times 10000.
 LABEL_MEAN, LABEL_DEVIATION = 5.0, 5.0
 FEATURE_FACTOR, TARGET_FACTOR = 100.0, 10000.0
+# More bad rows than good ones could not be told apart.
+FRACTION = Parameter(
+    "FRACTION",
+    "fraction of rows",
+    "between 0 and 0.5, so that most rows are left alone",
+    lambda fraction: 0.0 < fraction < 0.5,
+    0.2,
+)
 # Mixed into the seed, which draws the held-out rows too: the two choices must not go together.
 STREAM = 1
 
@@ -25,41 +34,27 @@ class Corruption:
     fraction: float
 
     def __str__(self) -> str:
-        return f"{self.kind}:{self.fraction:g}"
+        return spell(self.kind, self.fraction)
 
 
 @dataclass(frozen=True, slots=True)
 class Planted:
     """Rows with outliers among them. mask: True where a row was changed. (n,)."""
 
-    X: Array
+    rows: Rows
     y: Targets
     mask: NDArray[np.bool_]
 
 
 def parse_corruption(text: str) -> Corruption:
-    """Read `kind:fraction`; a wrong one is answered with a sentence."""
-    kind, _, argument = text.strip().partition(":")
-    kind = kind.strip().lower()
-    if kind not in CORRUPTIONS:
-        near = get_close_matches(kind, CORRUPTIONS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known kinds: {', '.join(CORRUPTIONS)}"
-        raise UsageError(f"unknown corruption {text!r}; {hint}")
-    if not argument:
-        raise UsageError(f"{kind} needs the fraction of rows to corrupt, for example {kind}:0.2")
-    try:
-        fraction = float(argument)
-    except ValueError:
-        raise UsageError(f"{kind} needs a fraction; got {argument!r}, write {kind}:0.2") from None
-    if not 0.0 < fraction < 0.5:
-        raise UsageError(
-            f"{kind} must leave most rows alone; got {argument}, give a fraction between 0 and 0.5"
-        )
-    return Corruption(kind, fraction)
+    """Read `kind:fraction`; a wrong one is refused with a sentence."""
+    choices = {kind: Choice(words, FRACTION) for kind, words in CORRUPTIONS.items()}
+    kind, fraction = parse_choice(text, "corruption", choices)
+    return Corruption(kind, float(fraction or 0.0))
 
 
 def corrupt(
-    X: Array,
+    rows: Rows,
     y: Targets,
     n_classes: int | None,
     corruption: Corruption,
@@ -69,25 +64,27 @@ def corrupt(
 ) -> Planted:
     """Corrupt exactly round(fraction n) rows of a standardised design, drawn by the seed.
 
-    X: (n, d), its last column the constant where there is an intercept; y: (n,) standardised
+    rows: their last column is the constant where there is an intercept; y: (n,) standardised
     numbers (n_classes None) or class codes. Neither is modified.
     """
-    kind, n_rows = corruption.kind, len(X)
+    kind, (n_rows, n_columns) = corruption.kind, rows.shape
     if kind == "flip" and n_classes is None:
         raise UsageError("flip changes classes and the target is a number; use label or feature")
     n_bad = round(corruption.fraction * n_rows)
     if n_bad == 0:
         raise DataError(f"{corruption} of {n_rows} rows is none; use more rows or a larger share")
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, STREAM])))
-    rows = np.sort(rng.permutation(n_rows)[:n_bad])
-    X, y = X.copy(), y.copy()
+    bad = np.sort(rng.permutation(n_rows)[:n_bad])
+    y = y.copy()
     if "feature" in kind:
-        X[rows, : X.shape[1] - intercept] *= FEATURE_FACTOR
+        factors = np.full(n_columns, FEATURE_FACTOR)
+        factors[n_columns - intercept :] = 1.0
+        rows = rows.with_factors(bad, factors)
     if kind != "feature":
-        y[rows] = _wrong_targets(kind, y[rows], n_classes, rng)
+        y[bad] = _wrong_targets(kind, y[bad], n_classes, rng)
     mask = np.zeros(n_rows, dtype=np.bool_)
-    mask[rows] = True
-    return Planted(X, y, mask)
+    mask[bad] = True
+    return Planted(rows, y, mask)
 
 
 def _wrong_targets(

@@ -13,7 +13,8 @@ from math import isfinite
 from typing import Any
 
 from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
-from lrisk_cli.names import LARGER_IS_BETTER
+from lrisk_cli.evaluation.registry import Needs, larger_is_better, metrics_of
+from lrisk_cli.parameters import spell
 from lrisk_cli.tables.small_files import read_small
 
 Figures = Mapping[str, float | None]
@@ -148,25 +149,20 @@ class StoredFigures:
         )
 
 
-def larger_is_better(metric: str) -> bool:
-    """Whether a larger figure is good news; of risks, losses and shares a smaller one is."""
-    return metric.partition(":")[0] in LARGER_IS_BETTER
-
-
 def parse_gate(text: str, canonical: Callable[[str], str] = str, *, warns: bool = False) -> Gate:
     """Read METRIC COMPARISON NUMBER; `canonical` spells the metric or refuses it."""
     option = WARN_ON if warns else FAIL_ON
     match = _GATE.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"{option} {text!r} is not a condition; write METRIC, one of > >= < <= == !=, "
+            f"{opt(option)} {text!r} is not a condition; write METRIC, one of > >= < <= == !=, "
             "and a number, for example 'superquantile:0.9>1.5'"
         )
     metric, comparison, number = match.groups()
     threshold = _read_number(number)
     if not isfinite(threshold):
         raise UsageError(
-            f"{option} {text!r}: {number!r} is not a number to compare with; write 0.1 or 1e-3"
+            f"{opt(option)} {text!r}: {number!r} is not a number to compare with; write 0.1 or 1e-3"
         )
     return Gate(canonical(metric), comparison, threshold, warns)
 
@@ -241,12 +237,14 @@ def _stored_figures(document: Mapping[str, Any]) -> dict[str | None, Figures]:
 
 def _model_figures(entry: Mapping[str, Any], levels: list[Any]) -> Figures:
     """Figures of a model in a quantile report, under the names that gates have for them."""
-    figures = {name: entry.get(name) for name in ("tail_gained", "average_lost")}
-    for name in ("difference", "normalised_difference"):
+    figures: dict[str, Any] = {}
+    for name, metric in metrics_of([Needs.PAIRS]).items():
         values = entry.get(name)
-        if isinstance(values, list):
+        if metric.parameter is None:
+            figures[name] = values
+        elif isinstance(values, list):
             pairs = zip(levels, values, strict=False)
-            figures |= {f"{name}:{level:.15g}": x for level, x in pairs if _is_number(level)}
+            figures |= {spell(name, level): x for level, x in pairs if _is_number(level)}
     return _numbers(figures)
 
 

@@ -1,13 +1,11 @@
 """Losses, targets and predictions, batch by batch, give named figures and their intervals."""
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
-from math import sqrt
 
 import numpy as np
 
-from lrisk_cli.errors import UsageError
-from lrisk_cli.names import EVALUATED_RISKS, RISK_ALIASES, RISKS, Task
+from lrisk_cli.evaluation.registry import TASK_NEEDS, Needs, figures_of, metrics_of
+from lrisk_cli.names import EVALUATED_RISKS, Task
 from lrisk_cli.native.kernels import core
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
@@ -18,21 +16,6 @@ from lrisk_cli.types import Array, Targets
 Figures = dict[str, float | None]
 Intervals = dict[str, tuple[float, float]]
 
-TASK_METRICS = {
-    Task.REGRESSION: ("rmse", "mae", "r2"),
-    Task.CLASSIFICATION: ("accuracy", "log_loss"),
-}
-ROW_METRICS = ("n_rows", "missing_fraction", "unseen_fraction", "gap")
-LABEL_METRICS = ("accuracy", "purity", "average_precision")
-# Figures that other commands alone have, by their names without a level.
-ELSEWHERE = {
-    "outlier_fraction": "detect-outliers",
-    "difference": "quantile-report",
-    "normalised_difference": "quantile-report",
-    "tail_gained": "quantile-report",
-    "average_lost": "quantile-report",
-}
-CLUSTER_METRICS = ("outlier_fraction", *ROW_METRICS[:3], "max")
 CONFIDENCE = 0.95
 _CHUNK = 65_536
 
@@ -40,15 +23,22 @@ _CHUNK = 65_536
 class Tally:
     """Collects scored rows; what it answers does not depend on how they were batched.
 
+    metrics: the names that the loss of the model brings; those of the task where none are given.
+    half_squared: whether each loss is half the squared error, which then need not be kept.
     Holds the losses (8 bytes a row) and running sums of the rest.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(
+        self, task: Task, metrics: Sequence[str] = (), *, half_squared: bool = True
+    ) -> None:
         self.task = task
+        known = metrics_of(TASK_NEEDS.values())
+        self._metrics = [known[name] for name in metrics or metrics_of([TASK_NEEDS[task]])]
+        self._half_squared = half_squared
         self._losses = Buffer(0)
         self._n = 0
         self._n_correct = 0
-        self._spread = _Spread()
+        self._targets, self._errors = _Spread(), _Spread()
 
     def add(self, losses: Array, targets: Targets, predictions: Targets) -> None:
         """Take one batch: numbers for regression, class codes for classification. All (n,)."""
@@ -59,8 +49,10 @@ class Tally:
         self._n = stop
         if self.task is Task.CLASSIFICATION:
             self._n_correct += int(np.count_nonzero(targets == predictions))
-        else:
-            self._spread.add(targets)
+            return
+        self._targets.add(targets)
+        if not self._half_squared:
+            self._errors.add(np.abs(targets - predictions))
 
     @property
     def losses(self) -> Array:
@@ -68,23 +60,46 @@ class Tally:
         return self._losses.view()[: self._n]
 
     def figures(self, ascending: Array) -> Figures:
-        """rmse, mae and r2, or accuracy and log_loss, of the rows taken, given sorted losses."""
-        if self.task is Task.CLASSIFICATION:
-            return {
-                "accuracy": self._n_correct / self._n,
-                "log_loss": spectral_risk(ascending, Spectrum("mean")),
-            }
-        squares = 2.0 * spectral_risk(ascending, Spectrum("mean"))
-        around_mean = self._spread.mean_square()
-        return {
-            "rmse": sqrt(squares),
-            "mae": _mean_absolute_error(ascending),
-            "r2": 1.0 - squares / around_mean if around_mean > 0.0 else None,
-        }
+        """The metrics of the loss, of the rows taken, given sorted losses."""
+        squares = None if self._half_squared else self._errors
+        errors = _Errors(ascending, self._n_correct, self._targets, squares)
+        return {metric.name: metric.formula(errors) for metric in self._metrics}
+
+
+class _Errors:
+    """What the formulas of error metrics ask for; see `registry.Errors`.
+
+    sizes: those of the errors, None where the losses are half their squares.
+    """
+
+    def __init__(
+        self, ascending: Array, n_correct: int, targets: "_Spread", sizes: "_Spread | None"
+    ) -> None:
+        self.n_rows, self.n_correct = len(ascending), n_correct
+        self.mean_loss = spectral_risk(ascending, Spectrum("mean"))
+        self._ascending, self._targets, self._sizes = ascending, targets, sizes
+
+    @property
+    def mean_square(self) -> float:
+        """Mean of the squared errors."""
+        if self._sizes is None:
+            return 2.0 * self.mean_loss
+        return self._sizes.variance() + self._sizes.mean() ** 2
+
+    @property
+    def target_variance(self) -> float:
+        """Mean square deviation of the targets from their mean."""
+        return self._targets.variance()
+
+    def mean_absolute(self) -> float:
+        """Mean of the sizes of the errors."""
+        if self._sizes is None:
+            return _mean_absolute_error(self._ascending)
+        return self._sizes.mean()
 
 
 class _Spread:
-    """Mean square deviation of a stream of numbers, summed in chunks of fixed length."""
+    """Mean and variance of a stream of numbers, summed in chunks of fixed length."""
 
     def __init__(self) -> None:
         self._buffer = np.empty(_CHUNK)
@@ -102,7 +117,11 @@ class _Spread:
                 self._n, self._mean, self._squares = self._merged()
                 self._filled = 0
 
-    def mean_square(self) -> float:
+    def mean(self) -> float:
+        return self._merged()[1]
+
+    def variance(self) -> float:
+        """Mean square deviation from the mean."""
         n, _, squares = self._merged()
         return squares / n
 
@@ -132,8 +151,7 @@ def risk_figures(ascending: Array, spectra: Iterable[Spectrum]) -> Figures:
     figures: Figures = {"mean": spectral_risk(ascending, Spectrum("mean"))}
     for spectrum in spectra:
         figures.setdefault(str(spectrum), spectral_risk(ascending, spectrum))
-    figures["max"] = float(ascending[-1])
-    return figures
+    return figures | figures_of(ascending, [Needs.LOSSES])
 
 
 def judge_rows(
@@ -142,9 +160,12 @@ def judge_rows(
     targets: Targets,
     predictions: Targets,
     spectra: Iterable[Spectrum],
+    metrics: Sequence[str] = (),
+    *,
+    half_squared: bool = True,
 ) -> Figures:
-    """The mean, each risk asked for, the largest loss, and the errors of the task. All (n,)."""
-    tally = Tally(task)
+    """The mean, each risk asked for, the largest loss, and errors as of `Tally`. All (n,)."""
+    tally = Tally(task, metrics, half_squared=half_squared)
     tally.add(losses, targets, predictions)
     return tally_figures(tally, spectra)
 
@@ -190,40 +211,3 @@ def parse_risks(texts: Sequence[str]) -> tuple[Spectrum, ...]:
     """The risks asked for, each once; "max" is always reported and needs no spectrum."""
     asked = texts or EVALUATED_RISKS
     return tuple(dict.fromkeys(parse_risk(text) for text in asked if text.strip() != "max"))
-
-
-def is_risk(name: str) -> bool:
-    """Whether the name belongs to a spectral risk, whatever its parameter."""
-    return name.partition(":")[0] in {*RISKS, *RISK_ALIASES}
-
-
-def metric_name(text: str, task: Task) -> str:
-    """The spelling under which a metric is reported; a metric without a figure is refused.
-
-    Task.AUTO: the task is not known yet, so the metrics of any will do.
-    """
-    name = text.strip().lower()
-    tasks = TASK_METRICS if task is Task.AUTO else (task,)
-    known = [*(metric for each in tasks for metric in TASK_METRICS[each]), *ROW_METRICS, "max"]
-    for other, names in TASK_METRICS.items():
-        if name in names and name not in known:
-            raise UsageError(f"{name} is a metric of {other}; this model is a {task}")
-    return spell_metric(text, known)
-
-
-def spell_metric(text: str, known: Sequence[str]) -> str:
-    """A metric among the known ones or a risk; others are refused with the nearest name."""
-    name = text.strip().lower()
-    if name in known:
-        return name
-    if is_risk(name):
-        return str(parse_risk(name))
-    command = ELSEWHERE.get(name.partition(":")[0])
-    if command is not None:
-        raise UsageError(
-            f"{name} is a figure of lrisk {command}, not of this command; known: "
-            f"{', '.join([*known, *RISKS])}"
-        )
-    near = get_close_matches(name, [*known, *RISKS], n=1)
-    hint = f"did you mean {near[0]}?" if near else f"known: {', '.join([*known, *RISKS])}"
-    raise UsageError(f"unknown metric {text!r}; {hint}")

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from lrisk_cli.baselines.registry import FAMILIES
 from lrisk_cli.errors import InvalidOption, opt
-from lrisk_cli.names import CORRUPTIONS, DEFAULT_RISK, EVALUATED_RISKS, REPORTED_QUANTILES, RIVALS
+from lrisk_cli.evaluation.registry import TASK_NEEDS, Needs, list_metrics
+from lrisk_cli.names import CORRUPTIONS, DEFAULT_RISK, EVALUATED_RISKS, REPORTED_QUANTILES
 from lrisk_cli.options import option
 from lrisk_cli.tables.options import Names, parse_names
 
@@ -37,8 +39,8 @@ class Validation:
     )
     select_by: str | None = option(
         metavar="METRIC",
-        help="What `cv` goes by: any risk of the losses, max, rmse, mae or log_loss, which are "
-        "best when small, r2 or accuracy, when large.",
+        help="What `cv` goes by: any risk of the losses, or one of "
+        f"{list_metrics([Needs.LOSSES, *TASK_NEEDS.values()])}.",
         shown=f"the risk, {DEFAULT_RISK} for several",
     )
 
@@ -94,7 +96,7 @@ class Methods:
     rival: tuple[str, ...] = option(
         (),
         metavar="NAME[:NUMBER]",
-        help=f"Method of another paper; repeatable; none for no rivals: {', '.join(RIVALS)}.",
+        help=f"Method of another paper; repeatable; none for no rivals: {', '.join(FAMILIES)}.",
         shown="all that learn such a target and are installed",
     )
     corrupt: str | None = option(

@@ -68,6 +68,43 @@ class Comparison:
         return np.searchsorted(self.levels, levels)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PairAt:
+    """A model beside the baseline, for the formulas of metrics; see `registry.Pair`.
+
+    level: where its quantiles are compared, one of those of the comparison.
+    """
+
+    comparison: Comparison
+    compared: Compared
+    level: float | None = None
+
+    @property
+    def tail_gained(self) -> float:
+        """By how much the mean of the worst tenth is smaller."""
+        return self.comparison.tail - self.compared.tail
+
+    @property
+    def average_lost(self) -> float:
+        """By how much the mean is larger."""
+        return self.compared.mean - self.comparison.mean
+
+    def difference(self) -> float | None:
+        """Baseline - model at the level; None where it is not defined."""
+        return _number_or_none(self._difference())
+
+    def normalised_difference(self) -> float | None:
+        """The same in units of the baseline's mean loss."""
+        return _number_or_none(self.comparison.normalised(self._difference()))
+
+    def _difference(self) -> Array:
+        return self.compared.difference.values[self.comparison.at(np.array([self.level]))]
+
+
+def _number_or_none(values: Array) -> float | None:
+    return None if np.isnan(values[0]) else float(values[0])
+
+
 def parse_levels(text: str) -> tuple[float, ...]:
     """Levels in (0, 1], separated by commas, in the order given."""
     place = opt("quantiles")

@@ -17,15 +17,23 @@ from lrisk_cli.design.design import (
     find_task,
 )
 from lrisk_cli.errors import DataError, InvalidOption, opt, quote
-from lrisk_cli.evaluation.metrics import ROW_METRICS, Figures, is_risk, judge_rows, metric_name
+from lrisk_cli.evaluation.metrics import Figures, judge_rows
+from lrisk_cli.evaluation.registry import (
+    TASK_NEEDS,
+    Needs,
+    is_risk,
+    judges_predictions,
+    larger_is_better,
+    list_metrics,
+    metric_name,
+)
 from lrisk_cli.evaluation.splits import folds
 from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, score_design
 from lrisk_cli.models.model import Model
-from lrisk_cli.names import DEFAULT_RISK, LARGER_IS_BETTER, Task, Unseen
+from lrisk_cli.names import DEFAULT_RISK, Task, Unseen
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import parse_risk
-
-Rows = NDArray[np.intp]
+from lrisk_cli.types import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,7 @@ class Scheme:
     @property
     def larger_is_better(self) -> bool:
         """Whether the candidate with the largest figure wins."""
-        return self.metric in LARGER_IS_BETTER
+        return larger_is_better(self.metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +107,11 @@ def default_metric(candidates: Sequence[FitOptions]) -> str:
 def check_metric(text: str, task: Task) -> str:
     """The spelling of a metric that can choose between models; others are refused."""
     name = metric_name(text, task)
-    if name in ROW_METRICS:
+    if not judges_predictions(name):
+        judging = list_metrics([*TASK_NEEDS.values(), Needs.LOSSES])
         raise InvalidOption(
             "select_by",
-            "does not judge predictions; choose a risk of the losses, max, rmse, mae, r2, accuracy "
-            "or log_loss",
+            f"does not judge predictions; choose a risk of the losses or one of {judging}",
             name,
         )
     return name
@@ -114,7 +122,7 @@ def cross_validate(
     columns: DesignOptions,
     candidates: Sequence[FitOptions],
     scheme: Scheme,
-    rows: Rows,
+    rows: Index,
     report: Report = silent,
 ) -> CrossValidation:
     """Fit every candidate without each fold in turn, and judge it on that fold.
@@ -174,7 +182,7 @@ def _judge(train: Design, test: Design, candidates: Sequence[FitOptions], metric
 
 
 def _split(
-    raw: RawDesign, columns: DesignOptions, rows: Rows, left_out: NDArray[np.bool_], fold: str
+    raw: RawDesign, columns: DesignOptions, rows: Index, left_out: NDArray[np.bool_], fold: str
 ) -> tuple[Design, Design]:
     """The designs of the rows to learn from and of those left out."""
     try:
@@ -217,8 +225,10 @@ def _figure(model: Model, test: Design, metric: str) -> float:
 def _oddities(train: Design, test: Design) -> Iterator[str]:
     """What a fold lacks that the table has, as sentences without their beginning."""
     encoding = train.encoding
-    varies = np.any(test.X - train.X[0], axis=0)
-    for at in np.flatnonzero((np.ptp(train.X, axis=0) == 0.0) & varies):
+    learned, judged = train.rows.column_stats(), test.rows.column_stats()
+    constant = learned.smallest == learned.largest
+    varies = (judged.smallest != learned.smallest) | (judged.largest != learned.smallest)
+    for at in np.flatnonzero(constant & varies):
         yield f"column '{encoding.column_names[at]}' is constant in the rows to learn from"
     classes = encoding.target.classes
     if classes:
@@ -227,8 +237,8 @@ def _oddities(train: Design, test: Design) -> Iterator[str]:
     stop = 0
     for feature in encoding.features:
         stop += feature.n_columns
-        block = test.X[:, stop - feature.n_columns : stop - feature.indicator]
-        if feature.kind == "category" and not block.any(axis=1).all():
+        columns = slice(stop - feature.n_columns, stop - feature.indicator)
+        if feature.kind == "category" and not test.rows.all_marked(columns):
             yield f"rows are judged whose category of '{feature.name}' was not learned"
 
 

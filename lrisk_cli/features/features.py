@@ -1,6 +1,7 @@
 """From the rows of a design to the features phi that a fit is linear in, and back to coefficients.
 
-Letters: X (n, columns) encoded rows, the constant last where there is one; phi (n, m + constant).
+Letters: X (n, columns) encoded rows, the constant last where there is one; phi (n, m + constant),
+which are rows again.
 """
 
 from dataclasses import dataclass
@@ -28,7 +29,9 @@ from lrisk_cli.features.maps import (
 from lrisk_cli.names import FeatureMapName, GammaRule, KernelName
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.types import Array
+from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.rows.rows import Rows
+from lrisk_cli.types import Array, Index
 
 # Every row is a landmark without being asked up to this many: phi takes 134 MB, a fit about five
 # times as much.
@@ -68,7 +71,7 @@ class Features:
     outer: phi phi' where it came for nothing, (n, n). L: coefficients are L^-T W, if not W itself.
     """
 
-    phi: Array
+    phi: Rows
     map: FeatureMap
     outer: Array | None = None
     L: Array | None = None
@@ -121,28 +124,28 @@ def check_features(options: FeatureOptions) -> None:
 
 
 def build_features(
-    X: Array, options: FeatureOptions, *, constant: bool, seed: int = 0, report: Report = silent
+    rows: Rows, options: FeatureOptions, *, constant: bool, seed: int = 0, report: Report = silent
 ) -> Features:
-    """phi of the rows, by the kernel asked for. constant: the last column of X is the intercept."""
+    """phi of the rows, by the kernel asked for. constant: the last column is the intercept."""
     if options.kernel is KernelName.LINEAR:
-        return Features(X, LinearMap())
-    d = X.shape[1] - constant
+        return Features(rows, LinearMap())
+    n_rows, d = rows.shape[0], rows.shape[1] - constant
     rng = np.random.default_rng(seed)
     if options.feature_map is FeatureMapName.FOURIER:
         m = FOURIER_FEATURES if options.rank is None else int(options.rank)
-        return _fourier(_kernel(X[:, :d], options, rng).gamma, X, d, m, rng)
-    rank = _rank(options, len(X))
-    kernel = _kernel(X[:, :d], options, rng)
-    trace = _trace(kernel, X, d)
+        return _fourier(_kernel(rows, d, options, rng).gamma, rows, d, m, rng)
+    rank = _rank(options, n_rows)
+    kernel = _kernel(rows, d, options, rng)
+    trace = _trace(kernel, rows, d)
     import scipy.linalg  # noqa: F401  (here, so that one_thread finds its BLAS too)
 
     with one_thread():
         if rank is None:
-            return _exact(kernel, X, d, trace)
+            return _exact(kernel, rows, d, trace)
         leave = AUTO_LEAVES if options.rank is None or options.rank == "auto" else 0.0
-        sample = _sample(X, rank, rng)
+        sample = _sample(rows, rank, rng)
         landmarks = pick_landmarks(kernel, sample, d, rank, leave, rng, report)
-        return _nystroem(kernel, landmarks, X, trace, rank if leave else None)
+        return _nystroem(kernel, landmarks, rows, trace, rank if leave else None)
 
 
 def count_values(options: FeatureOptions, n_rows: int) -> int | None:
@@ -177,14 +180,14 @@ def _rank(options: FeatureOptions, n_rows: int) -> int | None:
     return max(1, min(n_rows, AUTO_RANK, AUTO_BYTES // (8 * n_rows)))
 
 
-def _kernel(X: Array, options: FeatureOptions, rng: np.random.Generator) -> Kernel:
-    """The kernel with all its parameters. Gamma is 1 for polynomials unless given."""
+def _kernel(rows: Rows, d: int, options: FeatureOptions, rng: np.random.Generator) -> Kernel:
+    """The kernel of the first d columns with its parameters. Gamma is 1 for poly unless given."""
     polynomial = options.kernel is KernelName.POLY
     asked = options.gamma or (1.0 if polynomial else GammaRule.SCALE)
     if isinstance(asked, GammaRule):
         with np.errstate(over="ignore"):
             by_scale = asked is GammaRule.SCALE
-            spread = X.shape[1] * _variance(X) if by_scale else _median_distance(X, rng)
+            spread = d * _variance(rows, d) if by_scale else _median_distance(rows, d, rng)
         if not 1e-300 < spread < 1e300:
             raise DataError(
                 f"{opt('gamma', asked)}: the features are too far from 1 in size; standardise them"
@@ -198,23 +201,21 @@ def _kernel(X: Array, options: FeatureOptions, rng: np.random.Generator) -> Kern
     return Kernel("poly", gamma, options.degree or 3, coef0)
 
 
-def _variance(X: Array) -> float:
-    """The variance of all numbers in X together."""
-    mean, total = float(X.mean()), 0.0
-    for start in range(0, len(X), TILE_ROWS):
-        total += float(np.sum((X[start : start + TILE_ROWS] - mean) ** 2))
-    if not total > 0.0:
+def _variance(rows: Rows, d: int) -> float:
+    """The variance of all numbers in the first d columns together."""
+    variance = rows.variance(d)
+    if not variance > 0.0:
         raise DataError(
             f"{opt('gamma', 'scale')}: no feature varies, so there is no scale; pass "
             f"{opt('gamma', 'NUMBER')} or features that vary"
         )
-    return total / X.size
+    return variance
 
 
-def _median_distance(X: Array, rng: np.random.Generator) -> float:
+def _median_distance(rows: Rows, d: int, rng: np.random.Generator) -> float:
     """The median squared distance of two rows, among at most a thousand of them."""
-    rows = X if len(X) <= MEDIAN_ROWS else X[np.sort(rng.permutation(len(X))[:MEDIAN_ROWS])]
-    distances = [np.sum((rows[i + 1 :] - rows[i]) ** 2, axis=1) for i in range(len(rows) - 1)]
+    some = rows.dense_rows(_some_rows(rows.shape[0], MEDIAN_ROWS, rng), d)
+    distances = [np.sum((some[i + 1 :] - some[i]) ** 2, axis=1) for i in range(len(some) - 1)]
     median = float(np.median(np.concatenate(distances)))
     if not median > 0.0:
         raise DataError(
@@ -224,10 +225,12 @@ def _median_distance(X: Array, rng: np.random.Generator) -> float:
     return median
 
 
-def _trace(kernel: Kernel, X: Array, d: int) -> float:
+def _trace(kernel: Kernel, rows: Rows, d: int) -> float:
     """The sum of k(x, x) over the rows, which must be a number to learn from."""
+    tiles = [slice(start, start + TILE_ROWS) for start in range(0, rows.shape[0], TILE_ROWS)]
     with np.errstate(over="ignore"):
-        trace = float(kernel.diagonal(X, d).sum())
+        each = [kernel.diagonal(rows.dense_rows(tile), d) for tile in tiles]
+        trace = float(np.concatenate(each).sum())
     if not 0.0 < trace < np.inf:
         what = "0 for every row" if trace == 0.0 else "too large for numbers in double precision"
         raise DataError(
@@ -237,33 +240,39 @@ def _trace(kernel: Kernel, X: Array, d: int) -> float:
     return trace
 
 
-def _sample(X: Array, rank: int, rng: np.random.Generator) -> Array:
+def _sample(rows: Rows, rank: int, rng: np.random.Generator) -> Array:
     """The rows to pick landmarks among: all, or a random part where there are many."""
-    size = max(SAMPLE_ROWS, 2 * rank)
-    return X if len(X) <= size else X[np.sort(rng.permutation(len(X))[:size])]
+    return rows.dense_rows(_some_rows(rows.shape[0], max(SAMPLE_ROWS, 2 * rank), rng))
 
 
-def _exact(kernel: Kernel, X: Array, d: int, trace: float) -> Features:
-    """All rows as landmarks."""
-    landmarks, phi, K = all_landmarks(kernel, X, d)
+def _some_rows(n_rows: int, most: int, rng: np.random.Generator) -> Index | slice:
+    """All rows, or as many of them as allowed, drawn blindly, in order."""
+    return slice(n_rows) if n_rows <= most else np.sort(rng.permutation(n_rows)[:most])
+
+
+def _exact(kernel: Kernel, rows: Rows, d: int, trace: float) -> Features:
+    """All rows as landmarks: they are few, or the user asked for it."""
+    n_rows = rows.shape[0]
+    landmarks, phi, K = all_landmarks(kernel, rows.dense_rows(slice(n_rows)), d)
     m = len(landmarks.Z)
     explained = min(1.0, float(np.einsum("ij,ij->", phi[:, :m], phi[:, :m])) / trace)
     # With few landmarks, as a polynomial of few columns has, phi' phi is the smaller matrix.
-    outer = K if 2 * m > len(X) else None
+    outer = K if 2 * m > n_rows else None
     if outer is not None and phi.shape[1] > m:
         outer += 1.0
-    return Features(phi, LandmarkMap(kernel, landmarks.Z, explained), outer, landmarks.L)
+    feature_map = LandmarkMap(kernel, landmarks.Z, explained)
+    return Features(DenseRows(phi), feature_map, outer, landmarks.L)
 
 
 def _nystroem(
-    kernel: Kernel, landmarks: Landmarks, X: Array, trace: float, most: int | None
+    kernel: Kernel, landmarks: Landmarks, rows: Rows, trace: float, most: int | None
 ) -> Features:
     """Fewer landmarks than rows. most: what limited their number, if that was not the user."""
-    m, d = landmarks.Z.shape
-    phi = np.empty((len(X), m + X.shape[1] - d))
-    explained = min(1.0, fill_phi(kernel, landmarks, X, phi) / trace)
+    (n_rows, n_columns), (m, d) = rows.shape, landmarks.Z.shape
+    phi = np.empty((n_rows, m + n_columns - d))
+    explained = min(1.0, fill_phi(kernel, landmarks, rows, phi) / trace)
     notes = []
-    if m == most and m < len(X):
+    if m == most and m < n_rows:
         limit = "the most it takes" if m == AUTO_RANK else "a GiB of features"
         auto = opt("rank", "auto")
         notes.append(f"{auto} stopped at {m} landmarks, {limit}; a number may be larger")
@@ -271,14 +280,18 @@ def _nystroem(
         spanned, rank = percentage(explained), opt("rank")
         notes.append(f"the landmarks span only {spanned} of the kernel; raise {rank}")
     feature_map = LandmarkMap(kernel, landmarks.Z, explained)
-    return Features(phi, feature_map, None, landmarks.L, tuple(notes))
+    return Features(DenseRows(phi), feature_map, None, landmarks.L, tuple(notes))
 
 
-def _fourier(gamma: float, X: Array, d: int, m: int, rng: np.random.Generator) -> Features:
+def _fourier(gamma: float, rows: Rows, d: int, m: int, rng: np.random.Generator) -> Features:
     """sqrt(2/m) cos(omega.x + b), omega of variance 2 gamma, b uniform in [0, 2 pi)."""
     frequencies = np.sqrt(2.0 * gamma) * rng.standard_normal((m, d))
     feature_map = FourierMap(gamma, frequencies, rng.uniform(0.0, 2.0 * np.pi, m))
-    phi, packed = np.empty((len(X), m + X.shape[1] - d)), pack(frequencies)
-    feature_map.fill(X, packed, phi)
-    phi[:, m:] = X[:, d:]
-    return Features(phi, feature_map)
+    n_rows, n_columns = rows.shape
+    phi, packed = np.empty((n_rows, m + n_columns - d)), pack(frequencies)
+    for start in range(0, n_rows, TILE_ROWS):
+        at = slice(start, start + TILE_ROWS)
+        tile, some = rows.dense_rows(at), phi[at]
+        feature_map.fill(tile, packed, some)
+        some[:, m:] = tile[:, d:]
+    return Features(DenseRows(phi), feature_map)

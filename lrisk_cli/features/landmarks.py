@@ -8,13 +8,11 @@ landmarks span it.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lrisk_cli.features.maps import Kernel, pack
 from lrisk_cli.progress import Progress, Report, silent
-from lrisk_cli.types import Array
-
-Rows = NDArray[np.intp]
+from lrisk_cli.rows.rows import Rows
+from lrisk_cli.types import Array, Index
 
 # A pivot below this share of the largest k(x, x) is rounding: that row is spanned already. Scores
 # divide by its root, so they keep about ten of sixteen digits.
@@ -80,7 +78,7 @@ def pick_landmarks(
     total, least = float(residual.sum()), ROUNDING * float(residual.max())
     # Columns that are never written take no memory.
     phi = np.empty((len(X), rank), order="F")
-    chosen: Rows = np.empty(0, dtype=np.intp)
+    chosen: Index = np.empty(0, dtype=np.intp)
     while (m := len(chosen)) < rank and float(residual.sum()) > leave * total:
         residual[residual <= least] = 0.0
         if not residual.any():
@@ -101,14 +99,14 @@ def pick_landmarks(
     return Landmarks(np.ascontiguousarray(X[chosen, :d]), L)
 
 
-def _draw(residual: Array, count: int, rng: np.random.Generator) -> Rows:
+def _draw(residual: Array, count: int, rng: np.random.Generator) -> Index:
     """Rows in proportion to their residuals, each once, in the order of the draws."""
     ends = np.cumsum(residual)
     rows = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
     return np.array(list(dict.fromkeys(rows.tolist())), dtype=np.intp)
 
 
-def _accept(among: Array, chances: Array, least: float) -> tuple[Rows, Array]:
+def _accept(among: Array, chances: Array, least: float) -> tuple[Index, Array]:
     """Which of the rows drawn become pivots, and the factor of their residual kernel `among`.
 
     One after the other, a row is accepted with the share of its residual that the rows before it
@@ -131,17 +129,17 @@ def _accept(among: Array, chances: Array, least: float) -> tuple[Rows, Array]:
     return rows, np.ascontiguousarray(columns[rows, : len(rows)])
 
 
-def fill_phi(kernel: Kernel, landmarks: Landmarks, X: Array, out: Array) -> float:
+def fill_phi(kernel: Kernel, landmarks: Landmarks, rows: Rows, out: Array) -> float:
     """out = L^-1 k(Z, x) for each row, then its constant; the sum of squares but for the latter."""
     m, d = landmarks.Z.shape
     packed, total = pack(landmarks.Z), 0.0
-    for start in range(0, len(X), TILE_ROWS):
-        rows = X[start : start + TILE_ROWS]
-        values = np.empty((len(rows), m))
-        kernel.fill(rows, packed, values)
+    for start in range(0, rows.shape[0], TILE_ROWS):
+        tile = rows.dense_rows(slice(start, start + TILE_ROWS))
+        values = np.empty((len(tile), m))
+        kernel.fill(tile, packed, values)
         _divide(landmarks.L, values)
         out[start : start + TILE_ROWS, :m] = values
-        out[start : start + TILE_ROWS, m:] = rows[:, d:]
+        out[start : start + TILE_ROWS, m:] = tile[:, d:]
         total += float(np.sum(values * values))
     return total
 

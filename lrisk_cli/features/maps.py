@@ -1,6 +1,6 @@
 """What a model is linear in: the columns of a row, its kernel with landmarks, or cosines of it.
 
-Letters: X (n, columns) encoded rows, the constant column last where there is one; W (values, k)
+Letters: x one of n encoded rows, the constant column last where there is one; W (values, k)
 coefficients, that of the constant last; Z (n, k) margins; m landmarks or frequencies of d numbers.
 """
 
@@ -18,6 +18,8 @@ from lrisk_cli.features.entries import (
     PolynomialEntry,
 )
 from lrisk_cli.native.kernels import core
+from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array
 
 # Landmarks that the kernels of _core take in at a time.
@@ -32,7 +34,7 @@ class FeatureMap(Protocol):
     def width(self, n_columns: int) -> int:
         """Values of a row, the constant aside, from so many encoded columns."""
 
-    def margins(self, X: Array, W: Array) -> Array:
+    def margins(self, rows: Rows, W: Array) -> Array:
         """Z, each row by itself. (n, k)."""
 
     def summary(self) -> dict[str, Any]:
@@ -89,10 +91,8 @@ class LinearMap:
     def width(self, n_columns: int) -> int:
         return n_columns
 
-    def margins(self, X: Array, W: Array) -> Array:
-        Z = np.empty((len(X), W.shape[1]))
-        core.scores(X, W, Z)
-        return Z
+    def margins(self, rows: Rows, W: Array) -> Array:
+        return rows.scores(W)
 
     def summary(self) -> dict[str, Any]:
         return {"kernel": "linear"}
@@ -119,9 +119,9 @@ class LandmarkMap:
         _check_columns(self.landmarks, n_columns)
         return len(self.landmarks)
 
-    def margins(self, X: Array, W: Array) -> Array:
-        packed = pack(self.landmarks)
-        return _margins(X, W, len(self.landmarks), lambda x, out: self.kernel.fill(x, packed, out))
+    def margins(self, rows: Rows, W: Array) -> Array:
+        packed, width = pack(self.landmarks), len(self.landmarks)
+        return _margins(rows, W, width, lambda x, out: self.kernel.fill(x, packed, out))
 
     def summary(self) -> dict[str, Any]:
         kernel = self.kernel
@@ -177,9 +177,9 @@ class FourierMap:
         phases[: len(self.phases)] = self.phases
         core.cosine_rows(X, packed, phases, np.sqrt(2.0 / len(self.phases)), out)
 
-    def margins(self, X: Array, W: Array) -> Array:
+    def margins(self, rows: Rows, W: Array) -> Array:
         packed = pack(self.frequencies)
-        return _margins(X, W, len(self.phases), lambda x, out: self.fill(x, packed, out))
+        return _margins(rows, W, len(self.phases), lambda x, out: self.fill(x, packed, out))
 
     def summary(self) -> dict[str, Any]:
         return {"kernel": "fourier", "gamma": self.gamma, "frequencies": len(self.phases)}
@@ -227,17 +227,17 @@ def percentage(share: float) -> str:
     return f"{100.0 * share:.{digits}f} %"
 
 
-def _margins(X: Array, W: Array, width: int, fill: Callable[[Array, Array], None]) -> Array:
+def _margins(rows: Rows, W: Array, width: int, fill: Callable[[Array, Array], None]) -> Array:
     """[values of x, 1] W, some rows at a time: how many does not matter to a row."""
-    Z = np.empty((len(X), W.shape[1]))
-    step = max(1, TILE // len(W))
-    values = np.empty((min(step, len(X)), len(W)))
-    for start in range(0, len(X), step):
-        rows = X[start : start + step]
-        some = values[: len(rows)]
-        fill(rows, some)
+    n_rows, step = rows.shape[0], max(1, TILE // len(W))
+    Z = np.empty((n_rows, W.shape[1]))
+    values = np.empty((min(step, n_rows), len(W)))
+    for start in range(0, n_rows, step):
+        tile = rows.dense_rows(slice(start, start + step))
+        some = values[: len(tile)]
+        fill(tile, some)
         some[:, width:] = 1.0
-        core.scores(some, W, Z[start : start + step])
+        Z[start : start + step] = DenseRows(some).scores(W)
     return Z
 
 

@@ -1,6 +1,6 @@
 """Clusters: they take in batches of rows, and are kept as plain JSON beside the linear models."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +12,16 @@ from lrisk_cli.clusters.clustering import (
     Clustering,
     ClusterOptions,
     Placement,
+    as_matrix,
     find_outliers,
     nearest,
     place_rows,
     sum_by_cluster,
 )
 from lrisk_cli.clusters.lloyd import Descent
+from lrisk_cli.design.columns.registry import feature_from_json
 from lrisk_cli.design.design import Design
-from lrisk_cli.design.encoding import EncodedBatch, Encoding, Feature
+from lrisk_cli.design.encoding import EncodedBatch, Encoding
 from lrisk_cli.errors import LriskError, ModelError
 from lrisk_cli.models.model import check_features
 from lrisk_cli.models.model_file import (
@@ -81,18 +83,18 @@ class ClusterModel:
     @property
     def encoded_centres(self) -> Array:
         """The centres on the columns of X. (k, columns)."""
-        means, scales = _scaling(self.encoding)
+        means, scales = self.encoding.units
         return (self.centres - means) / scales
 
     def in_units(self, X: Array) -> Array:
         """Encoded rows in units of the file. (n, columns)."""
-        means, scales = _scaling(self.encoding)
+        means, scales = self.encoding.units
         return means + scales * X
 
     def score(self, batch: Batch) -> Scored:
         """The nearest centre of each row by itself."""
         encoded = self.encoding.encode(batch)
-        clusters, losses = nearest(encoded.X, self.encoded_centres)
+        clusters, losses = nearest(as_matrix(encoded.rows), self.encoded_centres)
         return Scored(
             rows=batch.first_row + encoded.kept,
             kept=encoded.kept,
@@ -112,10 +114,11 @@ def make_model(
     The centres are kept in units of the file and read back from there, so that the rows are placed
     exactly as they will be by the model that is loaded again.
     """
-    means, scales = _scaling(design.encoding)
+    means, scales = design.encoding.units
     centres = means + scales * found.centres
-    placed = place_rows(design.X, (centres - means) / scales, options.risk)
-    k, ones = len(centres), np.broadcast_to(1.0, len(design.X))
+    X = as_matrix(design.rows)
+    placed = place_rows(X, (centres - means) / scales, options.risk)
+    k, ones = len(centres), np.broadcast_to(1.0, len(X))
     model = ClusterModel(
         encoding=design.encoding,
         centres=centres,
@@ -145,7 +148,7 @@ def encode_clusters(model: ClusterModel) -> bytes:
         risk=model.risk,
         columns=encoding.column_names,
         encoding=ClusterEncodingEntry(
-            features=tuple(FeatureEntry(**asdict(feature)) for feature in encoding.features),
+            features=tuple(FeatureEntry(**feature.to_json()) for feature in encoding.features),
             missing=encoding.missing,
             unseen=encoding.unseen,
         ),
@@ -173,7 +176,7 @@ def _build(file: ClustersFile) -> ClusterModel:
     """The clusters of a file whose types are right; ValueError where its parts disagree."""
     parse_risk(file.risk)
     coded = file.encoding
-    features = tuple(Feature(**fields(entry)) for entry in coded.features)
+    features = tuple(feature_from_json(fields(entry)) for entry in coded.features)
     encoding = Encoding(features, False, None, coded.missing, coded.unseen)
     check_features(encoding)
     if any(feature.indicator for feature in features):
@@ -193,16 +196,6 @@ def _build(file: ClustersFile) -> ClusterModel:
     )
 
 
-def _scaling(encoding: Encoding) -> tuple[Array, Array]:
-    """Mean and scale of each column of X; 0 and 1 for all but numbers and days. (columns,)."""
-    widths = [feature.n_columns for feature in encoding.features]
-    firsts = np.cumsum(widths) - widths
-    means, scales = np.zeros(sum(widths)), np.ones(sum(widths))
-    means[firsts] = [feature.mean for feature in encoding.features]
-    scales[firsts] = [feature.scale for feature in encoding.features]
-    return means, scales
-
-
 def _record(
     design: Design,
     found: Clustering,
@@ -211,7 +204,7 @@ def _record(
     objective: float,
 ) -> ClusterRecord:
     best = found.best
-    means, scales = _scaling(design.encoding)
+    means, scales = design.encoding.units
     return ClusterRecord(
         solver=options.solver.value,
         status=best.status,
@@ -226,7 +219,7 @@ def _record(
             if len(curve) > 1
         ),
         rows_read=design.counts.read,
-        rows_used=len(design.X),
+        rows_used=design.rows.shape[0],
         rows_dropped=sum(design.counts.dropped.values()),
         drop_reasons=design.counts.dropped,
         fingerprint=design.fingerprint,

@@ -20,8 +20,16 @@ from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.robust.inlier_weights import InlierWeights, find_majority
 from lrisk_cli.solvers.problem import Problem, make_problem
+from lrisk_cli.solvers.registry import SOLVERS, load_solver
 from lrisk_cli.solvers.reweight import reweight
-from lrisk_cli.solvers.select import SolverOptions, check_options, check_risk, choose, solve
+from lrisk_cli.solvers.select import (
+    SolverOptions,
+    check_options,
+    check_risk,
+    choose,
+    reads_majority,
+    solve,
+)
 from lrisk_cli.solvers.solution import Limits, Solution
 from lrisk_cli.types import Array
 
@@ -113,19 +121,17 @@ def _check_smoothing(options: FitOptions) -> None:
             f"smooths the cut of a subquantile and {risk} has none; leave it out",
             smoothing,
         )
-    if solver not in (SolverName.AUTO, SolverName.TRIMMED, SolverName.SUBGRADIENT):
+    if solver is not SolverName.AUTO and not load_solver(solver).softplus:
+        able = " and ".join(sorted(name for name in SOLVERS if load_solver(name).softplus))
         chosen = opt("solver", solver)
-        raise InvalidOption(
-            "smoothing",
-            f"has no meaning for {chosen}; it belongs to subgradient or trimmed",
-            smoothing,
-        )
+        raise InvalidOption("smoothing", f"is not used by {chosen} (only by {able})", smoothing)
 
 
 def make_features(design: Design, options: FitOptions, report: Report = silent) -> Features:
     """The features of a design's rows; fits that differ in risk or penalty can share them."""
     constant, seed = design.encoding.intercept, options.solver.seed
-    return build_features(design.X, options.features, constant=constant, seed=seed, report=report)
+    rows, asked = design.rows, options.features
+    return build_features(rows, asked, constant=constant, seed=seed, report=report)
 
 
 def fit_design(
@@ -143,7 +149,7 @@ def fit_design(
     the rows, where it is known already.
     """
     options = replace(options, limits=options.limits.begun())
-    n_rows = len(design.X)
+    n_rows = design.rows.shape[0]
     target = design.encoding.target
     loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
     mu = 1.0 / n_rows if options.l2 is None else options.l2
@@ -152,7 +158,7 @@ def fit_design(
     phi, outer = features.phi, features.outer
     problem = make_problem(phi, design.y, loss, options.risk, mu, smoothing, outer)
     _check_kept_rows(problem, options)
-    if choose(problem, options.solver).solver is not SolverName.TRIMMED or problem.flat:
+    if not reads_majority(problem, options.solver):
         majority = None
     elif majority is None:
         majority = judge_rows(design, options)
@@ -180,7 +186,7 @@ def judge_rows(design: Design, options: FitOptions) -> InlierWeights:
     loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
     with one_thread():
         return find_majority(
-            design.X,
+            design.rows,
             design.y,
             loss,
             constant=design.encoding.intercept,
@@ -220,7 +226,7 @@ class ScoredRows:
 
 def score_design(model: Model, design: Design) -> ScoredRows:
     """Predict the rows of a design and compare with their targets."""
-    Z = model.margins(design.X)
+    Z = model.margins(design.rows)
     return ScoredRows(model.predict(Z), model.losses(Z, design.targets))
 
 
@@ -236,7 +242,7 @@ def _loss_name(asked: LossName, kind: Literal["number", "class"]) -> str:
 
 def _check_kept_rows(problem: Problem, options: FitOptions) -> None:
     """Refuse to learn more columns than a subquantile keeps rows."""
-    risk, n_columns = options.risk, problem.X.shape[1]
+    risk, n_columns = options.risk, problem.shape[0]
     if risk.name != "subquantile" or options.features.kernel is not KernelName.LINEAR:
         return
     n_kept = round(float(risk.parameter or 0.0) * problem.n_rows)
@@ -296,7 +302,7 @@ def _record(
         step=solution.step,
         seed=options.solver.seed,
         rows_read=design.counts.read,
-        rows_used=len(design.X),
+        rows_used=design.rows.shape[0],
         rows_dropped=sum(design.counts.dropped.values()),
         drop_reasons=design.counts.dropped,
         fingerprint=design.fingerprint,
@@ -310,8 +316,6 @@ def _record(
 
 def _as_in_file(encoding: Encoding) -> bool:
     """Whether features and target entered the problem as the numbers in the file."""
-    columns = [f for f in encoding.features if f.numeric]
-    target = encoding.target
-    return (target.mean, target.scale) == (0.0, 1.0) and all(
-        (column.mean, column.scale) == (0.0, 1.0) for column in columns
-    )
+    target, (means, scales) = encoding.target, encoding.units
+    plain = not means.any() and bool((scales == 1.0).all())
+    return plain and (target.mean, target.scale) == (0.0, 1.0)

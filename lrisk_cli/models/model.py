@@ -1,6 +1,6 @@
 """A fitted model: it scores batches of rows, and is kept as plain JSON."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,8 +9,8 @@ from msgspec.structs import asdict as fields
 from numpy.typing import NDArray
 
 from lrisk_cli import __version__
-from lrisk_cli.design.dates import PARTS
-from lrisk_cli.design.encoding import EncodedBatch, Encoding, Feature, Target
+from lrisk_cli.design.columns.registry import feature_from_json
+from lrisk_cli.design.encoding import EncodedBatch, Encoding, Target
 from lrisk_cli.errors import DataError, LriskError, ModelError
 from lrisk_cli.features.maps import FeatureMap, LinearMap, map_of
 from lrisk_cli.losses.losses import Loss, make_loss
@@ -28,6 +28,7 @@ from lrisk_cli.models.model_file import (
 )
 from lrisk_cli.names import Missing, Task
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.table import Batch, write_bytes
 from lrisk_cli.types import Array, Codes
 
@@ -91,9 +92,9 @@ class Model:
         """The loss of one row."""
         return make_loss(self.loss, len(self.target.classes))
 
-    def margins(self, X: Array) -> Array:
-        """v(x) W, each row by itself. X: (n, columns); (n, outputs)."""
-        return self.feature_map.margins(X, self.coefficients)
+    def margins(self, rows: Rows) -> Array:
+        """v(x) W, each row by itself. (n, outputs)."""
+        return self.feature_map.margins(rows, self.coefficients)
 
     def predict(self, Z: Array) -> Array | Codes:
         """Numbers in units of the file, or the code of the likeliest class, from margins. (n,)."""
@@ -118,7 +119,7 @@ class Model:
         """
         encoded = self.encoding.encode(batch) if encoded is None else encoded
         with np.errstate(over="ignore", invalid="ignore"):
-            Z = self.margins(encoded.X)
+            Z = self.margins(encoded.rows)
             predictions = self.predict(Z)
         if not np.isfinite(Z).all() or not np.isfinite(predictions).all():
             raise DataError(
@@ -157,12 +158,8 @@ class OriginalUnits:
 def original_units(model: Model) -> OriginalUnits:
     """Undo the standardisation of features and target of a linear model."""
     encoding = model.encoding
-    scales, means = np.ones(encoding.n_columns), np.zeros(encoding.n_columns)
-    at = 0
-    for feature in encoding.features:
-        if feature.numeric:
-            scales[at], means[at] = feature.scale, feature.mean
-        at += feature.n_columns
+    means, scales = encoding.units
+    at = encoding.n_columns - encoding.intercept
     W = model.coefficients * (model.target.scale / scales)[:, None]
     intercepts = model.target.mean - np.sum(means[:at, None] * W[:at], axis=0)
     if encoding.intercept:
@@ -181,7 +178,7 @@ def encode_model(model: Model) -> bytes:
     encoding, target = model.encoding, model.target
     W = model.coefficients
     entry = EncodingEntry(
-        features=tuple(FeatureEntry(**asdict(feature)) for feature in encoding.features),
+        features=tuple(FeatureEntry(**feature.to_json()) for feature in encoding.features),
         intercept=encoding.intercept,
         target_mean=target.mean,
         target_scale=target.scale,
@@ -222,7 +219,7 @@ def _build(file: ModelFile) -> Model:
     """The model of a file whose types are right; ValueError where its parts disagree."""
     parse_risk(file.risk)
     coded = file.encoding
-    features = tuple(Feature(**fields(entry)) for entry in coded.features)
+    features = tuple(feature_from_json(fields(entry)) for entry in coded.features)
     kind: Literal["number", "class"] = "number" if file.task == "regression" else "class"
     target = Target(file.target, kind, coded.target_mean, coded.target_scale, file.classes)
     encoding = Encoding(features, coded.intercept, target, coded.missing, coded.unseen)
@@ -252,24 +249,8 @@ def check_features(encoding: Encoding) -> None:
     if len(set(encoding.feature_names)) < len(encoding.features):
         raise ValueError("a column is named twice")
     for feature in encoding.features:
-        if len(set(feature.categories)) < len(feature.categories):
-            raise ValueError(f"feature '{feature.name}' names a category twice")
-        has_categories = bool(feature.categories) or (feature.other and feature.kind == "number")
-        if (feature.kind == "category") != has_categories:
-            raise ValueError(f"feature '{feature.name}': its kind and its categories disagree")
         if encoding.missing is Missing.IMPUTE and feature.fill is None:
             raise ValueError(f"feature '{feature.name}' has no fill, and missing cells are filled")
-        known = tuple(part for part in PARTS if part in feature.parts)
-        if feature.parts != (known if feature.kind == "date" else ()):
-            raise ValueError(f"feature '{feature.name}': its parts are not those of a date")
-        if feature.indicator and feature.fill is None:
-            raise ValueError(f"feature '{feature.name}' has an indicator and no fill")
-        if feature.kind == "category" and feature.fill not in (None, *feature.categories):
-            raise ValueError(f"feature '{feature.name}': its fill is none of its categories")
-        if feature.fill is not None and isinstance(feature.fill, str) != (
-            feature.kind == "category"
-        ):
-            raise ValueError(f"feature '{feature.name}': its kind and its fill disagree")
 
 
 def _matrix(rows: list[float | list[float]], n_columns: int, n_outputs: int) -> Array:

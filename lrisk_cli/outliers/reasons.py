@@ -21,21 +21,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.design.dates import write_parts
-from lrisk_cli.design.describe_row import (
-    RowWords,
+from lrisk_cli.design.describe_row import RowWords, spans
+from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.number_text import (
     clipped,
     percent,
-    spans,
     spell,
     spell_cell,
     spell_effect,
     spell_odds,
 )
-from lrisk_cli.design.encoding import Encoding, Feature
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
+from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array
 
 # Numbers, or codes of classes.
@@ -44,7 +44,6 @@ Targets = NDArray[Any]
 MOST_NAMED = 3
 # The largest part is always named, others when they make up this share of all that raises the loss.
 SMALLEST_SHARE = 0.15
-MAD_TO_DEVIATION = 1.4826
 _CHUNK = 1024
 
 
@@ -102,24 +101,19 @@ def join_reasons(reasons: Sequence[Reasons]) -> Reasons:
     )
 
 
-def usual_row(X: Array, encoding: Encoding) -> Usual:
+def usual_row(rows: Rows, encoding: Encoding) -> Usual:
     """Medians and robust deviations of numbers, the most frequent category of each text.
 
     Of dates the median, and its parts.
 
-    Where most rows have the same number, its deviation is the common one. X: (n, columns), n > 0.
+    Where most rows have the same number, its deviation is the common one. There is a row at least.
     """
-    centre, spread = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for feature, first, _ in spans(encoding):
-        if feature.numeric:
-            values = X[:, first]
-            centre[first] = np.median(values)
-            _set_parts(centre, feature, first)
-            typical = MAD_TO_DEVIATION * float(np.median(np.abs(values - centre[first])))
-            spread[first] = typical or np.std(values)
-        else:
-            cells = X[:, first : first + feature.n_values]
-            centre[first + np.argmax(cells.sum(axis=0))] = 1.0
+    n_rows, n_columns = rows.shape
+    centre, spread = np.zeros(n_columns), np.zeros(n_columns)
+    # Those of categories are counts.
+    sums = rows.combine(np.ones((n_rows, 1)))[:, 0]
+    for feature, first, stop in spans(encoding):
+        centre[first:stop], spread[first:stop] = feature.usual(rows, first, sums[first:stop])
     centre[encoding.n_columns - encoding.intercept :] = 1.0
     return Usual(centre, spread)
 
@@ -132,25 +126,15 @@ def learned_row(usual: Usual, encoding: Encoding) -> Usual:
     """
     centre, spread = usual.centre.copy(), usual.spread.copy()
     for feature, first, stop in spans(encoding):
-        if feature.numeric and (feature.mean, feature.scale) != (0.0, 1.0):
-            centre[first], spread[first] = 0.0, 1.0
-            _set_parts(centre, feature, first)
-        elif feature.kind == "category" and feature.fill is not None:
-            centre[first:stop] = 0.0
-            centre[first + feature.categories.index(str(feature.fill))] = 1.0
+        learned = feature.learned_usual()
+        if learned is not None:
+            centre[first:stop], spread[first:stop] = learned
     return Usual(centre, spread)
-
-
-def _set_parts(row: Array, feature: Feature, first: int) -> None:
-    """The parts of the date whose days stand in column `first` of an encoded row."""
-    if feature.parts:
-        days = feature.mean + feature.scale * row[first : first + 1]
-        write_parts(days, feature.parts, row[np.newaxis, first + 1 : first + feature.n_values])
 
 
 def split_losses(model: Model, usual: Usual, X: Array, targets: Targets) -> Parts:
     """The parts of each loss; see above. X: (m, columns); targets: (m,), as the file has them."""
-    at_usual = np.repeat(model.margins(usual.centre[np.newaxis]), len(X), axis=0)
+    at_usual = np.repeat(model.margins(DenseRows(usual.centre[np.newaxis])), len(X), axis=0)
     if not model.is_linear:
         return _leave_one_out(model, usual, X, targets, at_usual)
     first_columns = _first_columns(model.encoding)
@@ -161,10 +145,10 @@ def split_losses(model: Model, usual: Usual, X: Array, targets: Targets) -> Part
         moves *= model.target.scale * W[:, 0]
         effects = np.add.reduceat(moves, first_columns, axis=1)
         before = np.asarray(targets - model.predict(at_usual), np.float64)
-        after = np.asarray(targets - model.predict(model.margins(X)), np.float64)
+        after = np.asarray(targets - model.predict(model.margins(DenseRows(X))), np.float64)
         parts = effects * (-0.5 * (before + after))[:, np.newaxis]
         return Parts(0.5 * before * before, parts, effects)
-    others = likeliest_other(model.margins(X), targets)
+    others = likeliest_other(model.margins(DenseRows(X)), targets)
     by_class = np.column_stack([np.zeros(n_columns), W[:, 0]]) if W.shape[1] == 1 else W
     moves *= (by_class[:, others] - by_class[:, targets]).T
     effects = np.add.reduceat(moves, first_columns, axis=1)
@@ -201,7 +185,7 @@ def _explain_some(model: Model, usual: Usual, X: Array, targets: Targets) -> Rea
 
 def _findings(model: Model, X: Array, targets: Targets) -> list[str]:
     """What the row holds and what the model expects."""
-    Z, name = model.margins(X), model.target.name
+    Z, name = model.margins(DenseRows(X)), model.target.name
     if model.task is Task.REGRESSION:
         pairs = zip(targets.tolist(), model.predict(Z).tolist(), strict=True)
         return [f"{name} {spell_cell(y)} where {spell(f)} is expected" for y, f in pairs]
@@ -259,7 +243,7 @@ def _class_margins(Z: Array) -> Array:
 def _leave_one_out(
     model: Model, usual: Usual, X: Array, targets: Targets, at_usual: Array
 ) -> Parts:
-    Z = model.margins(X)
+    Z = model.margins(DenseRows(X))
     losses = model.losses(Z, targets)
     others = None if model.task is Task.REGRESSION else likeliest_other(Z, targets)
     shape = (len(X), len(model.encoding.features))
@@ -267,7 +251,7 @@ def _leave_one_out(
     for j, (_, first, stop) in enumerate(spans(model.encoding)):
         without = X.copy()
         without[:, first:stop] = usual.centre[first:stop]
-        moved = model.margins(without)
+        moved = model.margins(DenseRows(without))
         parts[:, j] = losses - model.losses(moved, targets)
         if others is None:
             effects[:, j] = model.predict(Z) - model.predict(moved)

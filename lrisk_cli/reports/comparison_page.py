@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lrisk_cli.baselines.registry import FAMILIES
 from lrisk_cli.evaluation.comparison import Comparison, Standing
-from lrisk_cli.names import DEFAULT_RISK, RIVALS, Task
+from lrisk_cli.evaluation.registry import larger_is_better
+from lrisk_cli.names import DEFAULT_RISK, Task
 from lrisk_cli.reports.comparisons import PLANTED, SHOWN, cell
 from lrisk_cli.reports.figures import Plot, Series, draw
 from lrisk_cli.reports.html import (
@@ -24,7 +26,6 @@ from lrisk_cli.reports.terminal import describe_rows
 
 # The figure that methods are ordered by, and whether more of it is better.
 MAIN = {Task.REGRESSION: "rmse", Task.CLASSIFICATION: "accuracy"}
-MORE_IS_BETTER = ("accuracy", "r2", *PLANTED)
 # A method that is this many times worse than another leaves no room for differences.
 WIDE = 20.0
 KINDS = {"risk": ("risks", 1), "rival": ("rivals", 2), "oracle": ("oracle", 0)}
@@ -62,12 +63,12 @@ FINDING = (
 
 
 def _word(name: str) -> str:
-    return "highest" if name in MORE_IS_BETTER else "lowest"
+    return "highest" if _more_is_better(name) else "lowest"
 
 
 def _best(comparison: Comparison, name: str) -> Standing:
     """The method with the best mean, the oracle apart; the first of equals."""
-    sign = -1.0 if name in MORE_IS_BETTER else 1.0
+    sign = -1.0 if _more_is_better(name) else 1.0
     known = [each for each in _contenders(comparison) if each.mean(name) is not None]
     return min(known, key=lambda each: sign * (each.mean(name) or 0.0))
 
@@ -87,11 +88,15 @@ def _tiles(comparison: Comparison) -> Tiles:
     return Tiles([*items, ("methods", str(len(_contenders(comparison))), f"on {splits}")])
 
 
+def _more_is_better(name: str) -> bool:
+    return name in PLANTED or larger_is_better(name)
+
+
 def _figure(comparison: Comparison, name: str) -> Figure:
     """One figure of all methods, the best at the top, with deviations."""
     known = [each for each in comparison.standings if each.mean(name) is not None]
     means = np.array([each.mean(name) for each in known], np.float64)
-    sign = -1.0 if name in MORE_IS_BETTER else 1.0
+    sign = -1.0 if _more_is_better(name) else 1.0
     order = np.argsort(sign * means, kind="stable")
     ranked, means = [known[i] for i in order], means[order]
     is_log = bool(means.min() > 0.0 and means.max() > WIDE * means.min())
@@ -172,5 +177,5 @@ def _facts(comparison: Comparison) -> list[tuple[str, str]]:
          + ("1/n" if first.l2 is None else f"{first.l2:g}")),
         *([("bad rows", f"rivals are told to expect {100.0 * contest.eps:g} %")] if rivals else []),
         ("seed", str(contest.seed)),
-        *((name, RIVALS[name]) for name in dict.fromkeys(rivals)),
+        *((name, str(FAMILIES[name])) for name in dict.fromkeys(rivals)),
     ]  # fmt: skip

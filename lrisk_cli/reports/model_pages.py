@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.evaluation.gates import Verdict
-from lrisk_cli.evaluation.metrics import TASK_METRICS, Figures, Intervals
+from lrisk_cli.evaluation.metrics import Figures, Intervals
+from lrisk_cli.evaluation.registry import error_names
 from lrisk_cli.models.model import Model, original_units
 from lrisk_cli.reports.documents import largest_first, output_names
 from lrisk_cli.reports.figures import draw
@@ -57,7 +58,7 @@ def fit_page(
     seen = [draw(plot, f"rows{k}") for k, plot in enumerate(row_plots(model, rows))]
     sections = [
         Section("At a glance", [_fit_tiles(model, figures), *_notes(notes)]),
-        Section("Losses", [*seen, _figures_table(figures, model)]),
+        Section("Losses", [*seen, _figures_table(figures)]),
         Section("The run", [*run, Facts(_run_facts(model), beside=bool(run))]),
         Section("Coefficients", [_coefficients(model)], lead=UNITS),
         Section("What was done", [Facts(_fit_facts(model, counts))]),
@@ -85,13 +86,13 @@ def evaluation_page(
     ]  # fmt: skip
     facts = [("model", f"{path}: {describe_model(model)}"), ("rows", describe_rows(counts))]
     sections = [
-        Section("At a glance", [_evaluation_tiles(figures, model)]),
+        Section("At a glance", [_evaluation_tiles(figures)]),
         *(gates if verdicts else []),
-        Section("Losses", [*seen, _figures_table({"value": figures}, model, intervals)]),
+        Section("Losses", [*seen, _figures_table({"value": figures}, intervals)]),
         Section("What was done", [Facts([*facts, ("loss", _loss_words(model))])]),
     ]
     n_failed = sum(verdict.failed for verdict in verdicts)
-    lead = f"{counts.used:,} rows judged: {_errors(figures, model)}."
+    lead = f"{counts.used:,} rows judged: {_errors(figures)}."
     if verdicts:
         lead += f" {n_failed} of {len(verdicts)} gates failed."
     return Page("evaluate", f"{path} on {counts.used:,} rows", lead, sections, command_line)
@@ -104,35 +105,32 @@ def _fit_tiles(model: Model, figures: Mapping[str, Figures]) -> Tiles:
     else:
         items = [("gap proved", f"{fit.gap:.1e}", fit.solver)]
     for name, of_rows in figures.items():
-        items.append((f"mean loss, {name}", brief(of_rows["mean"]), _errors(of_rows, model)))
+        items.append((f"mean loss, {name}", brief(of_rows["mean"]), _errors(of_rows)))
         if of_rows.get(model.risk) is not None and model.risk != "mean":
             word = "minimised on these rows" if name == "training" else "on rows not learned from"
             items.append((f"{model.risk}, {name}", brief(of_rows[model.risk]), word))
     return Tiles(items)
 
 
-def _evaluation_tiles(figures: Figures, model: Model) -> Tiles:
-    errors = TASK_METRICS[model.task]
+def _evaluation_tiles(figures: Figures) -> Tiles:
     items = [("mean loss", brief(figures["mean"]), "")]
     if figures.get("superquantile:0.9") is not None:
         items.append(("worst tenth", brief(figures["superquantile:0.9"]), "superquantile:0.9"))
     items.append(("largest loss", brief(figures["max"]), ""))
-    items.append((errors[0], brief(figures[errors[0]]), ""))
+    items += [(name, brief(figures[name]), "") for name in error_names(figures)[:1]]
     return Tiles(items)
 
 
-def _errors(figures: Figures, model: Model) -> str:
+def _errors(figures: Figures) -> str:
     """ "rmse 0.65, mae 0.5, r2 0.36"."""
-    known = [(name, figures.get(name)) for name in TASK_METRICS[model.task]]
+    known = [(name, figures[name]) for name in error_names(figures)]
     return ", ".join(f"{name} {value:.3g}" for name, value in known if value is not None)
 
 
-def _figures_table(
-    figures: Mapping[str, Figures], model: Model, intervals: Intervals | None = None
-) -> Table:
+def _figures_table(figures: Mapping[str, Figures], intervals: Intervals | None = None) -> Table:
     """Risks first, then errors; a column for each set of rows."""
     names = list(next(iter(figures.values())))
-    errors = TASK_METRICS[model.task]
+    errors = error_names(names)
     ordered = [n for n in names if n not in errors] + [n for n in names if n in errors]
     rows = [
         [

@@ -5,10 +5,10 @@ from decimal import Decimal
 
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.evaluation.gates import Verdict
-from lrisk_cli.evaluation.metrics import TASK_METRICS, Figures, Intervals
+from lrisk_cli.evaluation.metrics import Figures, Intervals
+from lrisk_cli.evaluation.registry import error_names
 from lrisk_cli.models.model import Model, original_units
 from lrisk_cli.models.model_file import ClusterRecord, FitRecord
-from lrisk_cli.names import Task
 from lrisk_cli.reports.documents import held_out_rows, largest_first, output_names
 
 
@@ -30,7 +30,7 @@ def print_fit(
         ]
     )
     print()
-    _print_figures(figures, model.task)
+    _print_figures(figures)
     print()
     print(
         f"saved to {saved_to}" if saved_to else "nothing was saved; pass -o MODEL.json to keep it"
@@ -48,7 +48,7 @@ def print_evaluation(
     """The figures of a model on a table, and what the gates say."""
     print_pairs([("model", f"{path}: {describe_model(model)}"), ("rows", describe_rows(counts))])
     print()
-    _print_figures({"value": figures}, model.task, intervals)
+    _print_figures({"value": figures}, intervals)
     if verdicts:
         print()
         print_rows([gate_row(verdict) for verdict in verdicts], numbers=False)
@@ -161,16 +161,14 @@ def _certificate(model: Model) -> list[tuple[str, str]]:
     return [*pairs, ("", proof_sentence(model))]
 
 
-def _print_figures(
-    figures: Mapping[str, Figures], task: Task, intervals: Intervals | None = None
-) -> None:
+def _print_figures(figures: Mapping[str, Figures], intervals: Intervals | None = None) -> None:
     """One line for each figure, one column for each set of rows; risks before errors."""
     names = list(next(iter(figures.values())))
-    errors = TASK_METRICS[task]
+    errors = error_names(names)
     heads = ["risk of the loss", *figures, *(["95 % interval"] if intervals else [])]
     rows = [heads]
     for name in [n for n in names if n not in errors] + [n for n in names if n in errors]:
-        if name == errors[0]:
+        if name in errors[:1]:
             rows.append([])
         values = [figure(of_rows.get(name)) for of_rows in figures.values()]
         ends = [interval(intervals.get(name))] if intervals else []

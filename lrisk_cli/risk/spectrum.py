@@ -6,13 +6,12 @@ S(t) the mass that the spectrum puts on the levels below t.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
-from math import expm1, fsum, log
+from math import expm1, fsum
 
 import numpy as np
 
-from lrisk_cli.errors import UsageError
 from lrisk_cli.names import RISK_ALIASES, RISKS
+from lrisk_cli.parameters import parse_choice, spell
 from lrisk_cli.types import Array
 
 _PIECE = 1 << 18
@@ -20,20 +19,14 @@ _PIECE = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One kind of spectrum: its parameter's name and range, its bin masses and its divergences.
+    """One kind of spectrum, whose words and parameter are in `names.RISKS`.
 
     `masses(i, n, parameter)` gives S(i/n) - S((i-1)/n) for numbers i of 1..n in a form that does
-    not cancel;
-    `kl` and `chi2` are the divergences of the spectrum from the uniform one.
+    not cancel. rising: whether they are non-decreasing in i, otherwise non-increasing.
     """
 
-    parameter: str
-    range: str
-    accepts: Callable[[float], bool]
-    rising: bool
     masses: Callable[[Array, int, float], Array]
-    kl: Callable[[float], float]
-    chi2: Callable[[float], float]
+    rising: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +37,7 @@ class Spectrum:
     parameter: float | None = None
 
     def __str__(self) -> str:
-        return self.name if self.parameter is None else f"{self.name}:{self.parameter:g}"
+        return spell(self.name, self.parameter)
 
     @property
     def rising(self) -> bool:
@@ -103,44 +96,10 @@ class Spectrum:
             return None
         return float(min(1.0, 1.0 / (n_rows * (1.0 - float(self.parameter or 0.0)))))
 
-    @property
-    def kl(self) -> float:
-        """Kullback-Leibler divergence of the spectrum from the uniform one."""
-        return 0.0 if self.flat else FAMILIES[self.name].kl(float(self.parameter or 0.0))
-
-    @property
-    def chi2(self) -> float:
-        """Chi-square divergence of the spectrum from the uniform one."""
-        return 0.0 if self.flat else FAMILIES[self.name].chi2(float(self.parameter or 0.0))
-
 
 def parse_risk(text: str) -> Spectrum:
-    """Read `name` or `name:parameter`; a wrong one is answered with a sentence."""
-    name, _, argument = text.strip().partition(":")
-    name = RISK_ALIASES.get(name.lower(), name.lower())
-    if name not in RISKS:
-        near = get_close_matches(name, [*RISKS, *RISK_ALIASES], n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known risks: {', '.join(RISKS)}"
-        raise UsageError(f"unknown risk {text!r}; {hint}")
-    if name == "mean":
-        if argument:
-            raise UsageError(f"the mean takes no parameter; got {text!r}, write mean")
-        return Spectrum("mean")
-    family = FAMILIES[name]
-    if not argument:
-        raise UsageError(f"{name} needs its {family.parameter}, for example {_example(name)}")
-    try:
-        parameter = float(argument)
-    except ValueError:
-        raise UsageError(f"{name} {family.parameter} must be a number; got {argument!r}") from None
-    if not family.accepts(parameter):
-        raise UsageError(f"{name} {family.parameter} must be {family.range}; got {argument}")
-    return Spectrum(name, parameter)
-
-
-def _example(name: str) -> str:
-    level = {"superquantile": 0.9, "subquantile": 0.9, "esrm": 1.0}.get(name, 2.0)
-    return f"{name}:{level:g}"
+    """Read `name` or `name:parameter`; a wrong one is refused with a sentence."""
+    return Spectrum(*parse_choice(text, "risk", RISKS, RISK_ALIASES))
 
 
 def _superquantile(i: Array, n: int, q: float) -> Array:
@@ -172,61 +131,13 @@ def _subquantile(i: Array, n: int, p: float) -> Array:
     return np.clip(kept - (i - 1.0), 0.0, 1.0) / kept
 
 
-def _kl_extremile(r: float) -> float:
-    return log(r) + 1.0 / r - 1.0
-
-
-def _chi2_extremile(r: float) -> float:
-    return (r - 1.0) ** 2 / (2.0 * r - 1.0)
-
-
-def _kl_esrm(rho: float) -> float:
-    """log(rho / (1 - e^-rho)) - 1 + rho e^-rho / (1 - e^-rho) + ... in stable terms.
-
-    E[log s] with s = rho e^(rho(t-1)) / (1-e^-rho), and E[t] = 1/(1-e^-rho) - 1/rho.
-    """
-    if rho < 1e-4:
-        return rho**2 / 24.0
-    tail = -expm1(-rho)
-    return log(rho / tail) - rho + rho / tail - 1.0
-
-
-def _chi2_esrm(rho: float) -> float:
-    """Integral of s^2 minus 1: (rho/2) coth(rho/2) - 1."""
-    if rho < 1e-3:
-        return rho**2 / 12.0
-    return 0.5 * rho * (1.0 + 2.0 / expm1(rho) if rho < 700.0 else 1.0) - 1.0
-
-
-def _level(x: float) -> bool:
-    return 0.0 <= x < 1.0
-
-
-def _power(x: float) -> bool:
-    return 1.0 <= x < float("inf")
-
-
 FAMILIES: dict[str, Family] = {
-    "superquantile": Family(
-        "level", "in [0, 1)", _level, True, _superquantile,
-        kl=lambda q: -log(1.0 - q), chi2=lambda q: q / (1.0 - q),
-    ),
-    "extremile": Family(
-        "power", "at least 1", _power, True, _extremile, _kl_extremile, _chi2_extremile
-    ),
-    "esrm": Family(
-        "rate", "greater than 0", lambda x: 0.0 < x < float("inf"), True, _esrm,
-        _kl_esrm, _chi2_esrm,
-    ),
-    "subquantile": Family(
-        "fraction", "in (0, 1]", lambda x: 0.0 < x <= 1.0, False, _subquantile,
-        kl=lambda p: -log(p), chi2=lambda p: 1.0 / p - 1.0,
-    ),
-    "lower-extremile": Family(
-        "power", "at least 1", _power, False, lambda i, n, r: _extremile(n + 1.0 - i, n, r),
-        _kl_extremile, _chi2_extremile,
-    ),
-}  # fmt: skip
+    "superquantile": Family(_superquantile, rising=True),
+    "extremile": Family(_extremile, rising=True),
+    "esrm": Family(_esrm, rising=True),
+    "subquantile": Family(_subquantile, rising=False),
+    "lower-extremile": Family(lambda i, n, r: _extremile(n + 1.0 - i, n, r), rising=False),
+}
 
 _AVERAGES = {
     ("superquantile", 0.0),

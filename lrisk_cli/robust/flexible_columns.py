@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lrisk_cli.robust.scale_mixture import fit_scales
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Flags, Index
 
 MAD_TO_DEVIATION = 1.4826
@@ -25,10 +26,12 @@ CHUNK = 4096
 class Flexible:
     """What was learned of the columns. used: those that vary; squared: those that get a square.
 
+    n_columns: the first columns of the rows, without the constant.
     centres, scales: of the columns; means, deviations: of u and u^2, among the rows in the middle;
     cells: how many scales from the centre a cell is remote.
     """
 
+    n_columns: int
     used: Index
     squared: Index
     centres: Array
@@ -49,27 +52,25 @@ class Flexible:
         u = _asinh(self._scaled(columns))
         return flag_smallest(_root_mean_square(u), (len(u) + 1) // 2)
 
-    def multiply(self, columns: Array, beta: Array) -> Array:
+    def multiply(self, rows: Rows, beta: Array) -> Array:
         """B beta, a chunk of rows at a time. beta: (m, k); (n, k)."""
         slopes = beta[1:] / self.deviations[:, None]
         n_used = len(self.used)
-        found = np.empty((len(columns), beta.shape[1]))
+        found = np.empty((rows.shape[0], beta.shape[1]))
         found[:] = beta[0] - self.means @ slopes
-        for start in range(0, len(columns), CHUNK):
-            rows = slice(start, start + CHUNK)
-            u = _asinh(self._scaled(columns[rows]))
-            found[rows] += u @ slopes[:n_used]
-            found[rows] += u[:, self.squared] ** 2 @ slopes[n_used:]
+        for chunk in _chunks(rows):
+            u = _asinh(self._scaled(rows.dense_rows(chunk, self.n_columns)))
+            found[chunk] += u @ slopes[:n_used]
+            found[chunk] += u[:, self.squared] ** 2 @ slopes[n_used:]
         return found
 
-    def remote(self, columns: Array) -> Flags:
+    def remote(self, rows: Rows) -> Flags:
         """Rows far out from all others, as a group or by one of their cells. (n,)."""
-        reach, by_cell = np.empty(len(columns)), np.empty(len(columns), dtype=np.bool_)
-        for start in range(0, len(columns), CHUNK):
-            rows = slice(start, start + CHUNK)
-            scaled = self._scaled(columns[rows])
-            reach[rows] = _root_mean_square(scaled)
-            by_cell[rows] = (np.abs(scaled) > self.cells).any(axis=1)
+        reach, by_cell = np.empty(rows.shape[0]), np.empty(rows.shape[0], dtype=np.bool_)
+        for chunk in _chunks(rows):
+            scaled = self._scaled(rows.dense_rows(chunk, self.n_columns))
+            reach[chunk] = _root_mean_square(scaled)
+            by_cell[chunk] = (np.abs(scaled) > self.cells).any(axis=1)
         return by_cell | (fit_scales(reach, REMOTE).inlier(reach) < 0.5)
 
     def _scaled(self, columns: Array) -> Array:
@@ -98,7 +99,13 @@ def learn_columns(columns: Array, *, squares: bool = True) -> Flexible:
     deviations = plain.std(axis=0)
     deviations[deviations == 0.0] = 1.0
     means = plain.mean(axis=0)
-    return Flexible(used, squared, centres[used], scales[used], means, deviations, cells)
+    return Flexible(
+        columns.shape[1], used, squared, centres[used], scales[used], means, deviations, cells
+    )
+
+
+def _chunks(rows: Rows) -> list[slice]:
+    return [slice(start, start + CHUNK) for start in range(0, rows.shape[0], CHUNK)]
 
 
 def flag_smallest(values: Array, n_kept: int) -> Flags:

@@ -21,6 +21,8 @@ from lrisk_cli.robust.flexible_columns import (
     learn_columns,
 )
 from lrisk_cli.robust.scale_mixture import fit_scales, swapped
+from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.types import Array, Flags, Index, Targets
@@ -55,7 +57,7 @@ class InlierWeights:
 
 
 def find_majority(
-    X: Array,
+    rows: Rows,
     y: Targets,
     loss: Loss,
     *,
@@ -63,43 +65,44 @@ def find_majority(
     seed: int = 0,
     until: float = np.inf,
 ) -> InlierWeights:
-    """Tell inliers from outliers. X: (n, columns), the last one constant if there is an intercept.
+    """Tell inliers from outliers. constant: the last column is one, for the intercept.
 
     Rows far from all others count only where a linear fit without them predicts them. until: the
     moment, by perf_counter, from which on the turns of classes are not continued.
     """
-    columns = X[:, : X.shape[1] - constant]
+    n_rows, n_columns = rows.shape
     most = SAMPLE_ROWS if loss.name == "squared" else CLASS_ROWS
-    places = _sample(len(X), X.shape[1], most, seed)
-    flexible = learn_columns(columns[places], squares=loss.name == "squared")
-    remote = flexible.remote(columns)
+    places = _sample(n_rows, n_columns, most, seed)
+    sample = rows.dense_rows(places, n_columns - constant)
+    flexible = learn_columns(sample, squares=loss.name == "squared")
+    remote = flexible.remote(rows)
     if loss.name == "squared":
-        w = _judge_numbers(columns, y.astype(np.float64), flexible, places)
+        w = _judge_numbers(rows, sample, y.astype(np.float64), flexible, places)
     else:
-        w = _judge_classes(columns, y, loss, flexible, places, remote, seed, until)
+        w = _judge_classes(rows, sample, y, loss, flexible, places, remote, seed, until)
     if remote.any():
-        w[remote] = _corroborated(X, y, loss, remote, w)[remote]
+        w[remote] = _corroborated(rows, y, loss, remote, w)[remote]
     return InlierWeights(w)
 
 
-def _judge_numbers(columns: Array, y: Array, flexible: Flexible, places: Index) -> Array:
+def _judge_numbers(rows: Rows, sample: Array, y: Array, flexible: Flexible, places: Index) -> Array:
     """Weights of the best of several fits to ever more of the rows of the sample, then of all."""
-    B, target = flexible.fill(columns[places]), y[places]
-    near = flexible.middle(columns[places])
+    B, target = flexible.fill(sample), y[places]
+    near = flexible.middle(sample)
     spread = SPREAD * float(np.median(np.abs(target[near] - np.median(target[near]))))
     spread = spread or float(np.abs(target).max()) or 1.0
     best, kept = (np.inf, np.ones(len(target))), [near]
     for coverage in COVERAGES:
-        rows, errors = _concentrate(B, target, kept, max(1, int(coverage * len(target))))
-        kept.append(rows)
+        nearest, errors = _concentrate(B, target, kept, max(1, int(coverage * len(target))))
+        kept.append(nearest)
         w, errors = _settle(B, target, errors)
         misfit = float(np.log1p((errors / spread) ** 2).mean()) + REGION * _given_up(B, w)
         best = min(best, (misfit, w), key=lambda each: each[0])
     w = best[1]
-    if len(places) == len(columns):
+    if len(places) == len(y):
         return w
     beta = _WeightedFit(B, target, w).beta
-    return _inlier(y - flexible.multiply(columns, beta[:, None])[:, 0])
+    return _inlier(y - flexible.multiply(rows, beta[:, None])[:, 0])
 
 
 def _concentrate(B: Array, y: Array, starts: list[Flags], n_kept: int) -> tuple[Flags, Array]:
@@ -163,7 +166,8 @@ class _WeightedFit:
 
 
 def _judge_classes(
-    columns: Array,
+    rows: Rows,
+    sample: Array,
     y: Targets,
     loss: Loss,
     flexible: Flexible,
@@ -177,7 +181,7 @@ def _judge_classes(
     Weights and fits in turns, every row judged by the fit to the other folds.
     """
     n_classes = max(2, loss.n_outputs)
-    problem = _mean_problem(flexible.fill(columns[places]), y[places], loss, CLASS_PENALTY)
+    problem = _mean_problem(DenseRows(flexible.fill(sample)), y[places], loss, CLASS_PENALTY)
     folds = np.random.default_rng([seed, 4]).permutation(len(places)) % FOLDS
     fits = [np.zeros(problem.shape) for _ in range(FOLDS)]
     usable = ~remote[places]
@@ -190,10 +194,10 @@ def _judge_classes(
         share = min(0.5, float(odd[usable].mean()))
         if float(np.abs(w - before).max()) < 1e-2 or perf_counter() >= until:
             break
-    if len(places) == len(columns):
+    if len(places) == len(y):
         return w
     W = _weighted_fit(problem, w, fits[0])
-    losses = loss.values(flexible.multiply(columns, W), loss.targets(y))
+    losses = loss.values(flexible.multiply(rows, W), loss.targets(y))
     return 1.0 - swapped(losses, share, n_classes)
 
 
@@ -207,22 +211,22 @@ def _fold_losses(problem: Problem, folds: Index, w: Array, fits: list[Array]) ->
     return losses
 
 
-def _corroborated(X: Array, y: Targets, loss: Loss, remote: Flags, w: Array) -> Flags:
+def _corroborated(rows: Rows, y: Targets, loss: Loss, remote: Flags, w: Array) -> Flags:
     """Rows that a linear fit to those that are not remote predicts as well as those.
 
     In the bounded columns a remote row does not stand out; a linear fit that sees it follows it.
     """
-    problem = _mean_problem(X, y, loss, 1.0 / len(X))
+    problem = _mean_problem(rows, y, loss, 1.0 / len(y))
     W = _weighted_fit(problem, np.where(remote, 0.0, w), np.zeros(problem.shape))
     losses = loss.values(problem.margins(W), problem.y)
     if loss.name != "squared":
         return np.asarray(losses < np.log(2.0))
     sizes = np.sqrt(2.0 * losses)
-    return np.asarray(sizes <= fit_scales(sizes[~remote]).threshold(len(X)))
+    return np.asarray(sizes <= fit_scales(sizes[~remote]).threshold(len(y)))
 
 
-def _mean_problem(X: Array, y: Targets, loss: Loss, penalty: float) -> Problem:
-    return make_problem(X, y, loss, parse_risk("mean"), penalty, None)
+def _mean_problem(rows: Rows, y: Targets, loss: Loss, penalty: float) -> Problem:
+    return make_problem(rows, y, loss, parse_risk("mean"), penalty, None)
 
 
 def _weighted_fit(problem: Problem, w: Array, near: Array) -> Array:

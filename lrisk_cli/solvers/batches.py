@@ -6,9 +6,11 @@ end at a floor above the optimum, and the proof says where.
 
 import numpy as np
 
-from lrisk_cli.native.kernels import core
 from lrisk_cli.solvers.draws import random_state
 from lrisk_cli.solvers.problem import Problem
+
+# Rows in a batch, unless the user says how many.
+BATCH_SIZE = 64
 
 
 class Batches:
@@ -31,6 +33,4 @@ class Batches:
 
 def safe_step(problem: Problem) -> float:
     """eta = 1 / (2 (L + mu)), L the largest smoothness of a row: a batch's risk is no rougher."""
-    norms = np.empty(problem.n_rows)
-    core.row_norms(problem.X, norms)
-    return 0.5 / (problem.loss.smoothness * float(norms.max()) + problem.mu)
+    return 0.5 / (problem.loss.smoothness * float(problem.rows.row_norms().max()) + problem.mu)

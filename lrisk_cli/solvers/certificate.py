@@ -170,7 +170,7 @@ def _ridge(problem: Problem, lam: Array) -> Array:
     Or by rows, where it costs less: V = X' S a, (S X X' S + mu I) a = S y, S = diag(sqrt(lam)),
     which needs only the s rows that have weight.
     """
-    d, s = problem.X.shape[1], int(np.count_nonzero(lam))
+    d, s = problem.shape[0], int(np.count_nonzero(lam))
     by_columns = s * d * d + d**3 / 3.0
     by_rows = s**3 / 3.0 + (0.0 if problem.outer is not None else float(s) * s * d)
     if by_columns <= by_rows:

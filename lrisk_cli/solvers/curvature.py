@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.native.cholesky import cho_factor_lifted, cho_solve
-from lrisk_cli.native.kernels import core
 from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
@@ -141,10 +140,8 @@ def _softmax_ties(problem: Problem, Z: Array, tied: Tied) -> Array:
     total = problem.laplacian(lambda c, e: -some[:, c] * some[:, e])
     columns = np.ascontiguousarray(slopes.T)
     for rows, sizes in _portions(tied):
-        sums = np.empty((len(columns), len(sizes), problem.X.shape[1]))
-        for slope, each in zip(columns, sums, strict=True):
-            core.block_sums(problem.X, slope, rows, sizes, each)
-        flat = np.moveaxis(sums, 0, -1).reshape(len(sizes), -1)
+        sums = [problem.rows.block_sums(slope, rows, sizes) for slope in columns]
+        flat = np.stack(sums, axis=-1).reshape(len(sizes), -1)
         total -= flat.T @ flat
     return total
 
@@ -162,7 +159,7 @@ def _portions(tied: Tied) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]
 def _row_gradients(problem: Problem, Z: Array, rows: NDArray[np.intp]) -> Array:
     """g_i for some rows. (rows, d k)."""
     slopes = problem.loss.slopes(Z[rows], problem.y[rows])
-    return (problem.X[rows][:, :, None] * slopes[:, None, :]).reshape(len(rows), -1)
+    return (problem.rows.dense_rows(rows)[:, :, None] * slopes[:, None, :]).reshape(len(rows), -1)
 
 
 def _block_means(
@@ -183,8 +180,7 @@ def joint_curvature(problem: Problem, Z: Array, lam: Array, tied: Tied, nu: floa
     slopes = problem.loss.slopes(Z, problem.y)[:, 0]
     weights = lam * problem.loss.curvature(Z)
     weights[tied.rows] += slopes[tied.rows] ** 2 / nu
-    sums = np.empty((len(tied.sizes), problem.X.shape[1]))
-    core.block_sums(problem.X, slopes, tied.rows, tied.sizes, sums)
+    sums = problem.rows.block_sums(slopes, tied.rows, tied.sizes)
     H = problem.gram(np.maximum(weights, 0.0)) - sums.T @ sums / nu
     H[np.diag_indices(len(H))] += problem.mu
     return H

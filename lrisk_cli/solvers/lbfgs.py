@@ -9,8 +9,16 @@ from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.solvers.curvature import bends
 from lrisk_cli.solvers.descent import Precondition, Spot, descend
 from lrisk_cli.solvers.problem import Problem
-from lrisk_cli.solvers.proximal import FIRST_NU, LEAST_SPREAD, UNSOLVED, Iterate, ProximalPoint
-from lrisk_cli.solvers.solution import Limits
+from lrisk_cli.solvers.proximal import (
+    FIRST_NU,
+    LEAST_SPREAD,
+    UNSOLVED,
+    Iterate,
+    ProximalPoint,
+    run_proximal,
+)
+from lrisk_cli.solvers.solution import Limits, Solution
+from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.solvers.ties import TieInverse
 from lrisk_cli.types import Array
 
@@ -121,8 +129,8 @@ class Lbfgs(ProximalPoint):
         tied, problem = self.tied, self.problem
         if not self.hard or tied is None or not 0 < len(tied.rows) <= MANY_TIES:
             return None
-        norms = np.einsum("ij,ij->i", problem.X, problem.X)
-        mean = float(bends(problem, place.Z, place.lam) @ norms) / place.W.size
+        trace = problem.rows.gram_trace(bends(problem, place.Z, place.lam))
+        mean = trace / place.W.size
         return TieInverse(problem, place.slopes, tied, self.nu, BASE * mean + problem.mu)
 
     def _evaluate(self, W: Array) -> Spot[Sloped]:
@@ -166,3 +174,16 @@ class Lbfgs(ProximalPoint):
         asked = self.course.limits.tol * self.course.gained
         enough = max(share * (objective - by_projection), 0.1 * asked)
         return min(enough, COARSE * by_projection)
+
+
+def _suits(problem: Problem) -> str | None:
+    if problem.smoothing is not None:
+        return None
+    return f"{problem.shape[0] * problem.shape[1]} unknowns are too many for newton"
+
+
+def _run(job: Job) -> Solution:
+    return run_proximal(job, Lbfgs)
+
+
+SPEC = SolverSpec(_run, needs=frozenset({Need.CONVEX_RISK}), suits=_suits)

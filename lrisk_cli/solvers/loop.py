@@ -13,6 +13,7 @@ import numpy as np
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Limits, Solution, SolverRun
+from lrisk_cli.solvers.spec import Job
 from lrisk_cli.types import Array
 
 # Epochs without a better objective after which a step that we chose ourselves is halved; the
@@ -94,6 +95,23 @@ def minimise(
     """
     course = SolverRun(problem, limits, report, track_ranks=track_ranks)
     return _Run(problem, method, step, course, norm_bound).run(start, insist=insist)
+
+
+def run_method(
+    job: Job, method: Method, *, insist: bool = False, norm_bound: float | None = None
+) -> Solution:
+    """Run the method by the options of a job that every method shares."""
+    return minimise(
+        job.problem,
+        method,
+        job.limits,
+        step=job.options.step,
+        track_ranks=job.options.track_ranks,
+        report=job.report,
+        start=job.start,
+        insist=insist,
+        norm_bound=norm_bound,
+    )
 
 
 class _Run:

@@ -13,7 +13,10 @@ import numpy as np
 from lrisk_cli.names import Sampling
 from lrisk_cli.native.kernels import core
 from lrisk_cli.solvers.draws import RowDraws, Rows, random_state
+from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.solution import Solution
+from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.types import Array
 
 LANE = 8
@@ -50,9 +53,7 @@ class Lsvrg:
 
         Twice that for the mean, whose weights do not jump.
         """
-        norms = np.empty(self.problem.n_rows)
-        core.row_norms(self.problem.X, norms)
-        largest = self.problem.loss.smoothness * float(norms.max())
+        largest = self.problem.loss.smoothness * float(self.problem.rows.row_norms().max())
         if self.sampling is Sampling.UNIFORM:
             largest *= self.problem.n_rows * float(self.problem.sigma.max())
         share = 1.0 if self.problem.flat else 0.5
@@ -118,9 +119,10 @@ class _Checkpoint:
 
 def _squared(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
     V, problem = np.zeros(at.problem.shape), at.problem
-    core.lsvrg_squared_steps(
-        problem.X, at.factors, at.gradient[:, 0], V[:, 0], scalars, step, problem.mu, rows
-    )
+    problem.rows.steps(
+        "lsvrg_squared",
+        at.factors, at.gradient[:, 0], V[:, 0], scalars, step, problem.mu, rows,
+    )  # fmt: skip
     return V
 
 
@@ -129,9 +131,10 @@ def _binary(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
     records = np.empty((problem.n_rows, 2))
     records[:, 0] = at.margins[:, 0]
     records[:, 1] = _second_class(problem, at.margins)
-    core.lsvrg_binary_steps(
-        problem.X, at.factors, records, at.gradient[:, 0], V[:, 0], scalars, step, problem.mu, rows
-    )
+    problem.rows.steps(
+        "lsvrg_binary",
+        at.factors, records, at.gradient[:, 0], V[:, 0], scalars, step, problem.mu, rows,
+    )  # fmt: skip
     return V
 
 
@@ -151,10 +154,35 @@ def _multinomial(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Ar
     records[:, 1, :k] = problem.loss.probabilities(at.margins)
     V, G = np.zeros((2, d, width))
     G[:, :k] = at.gradient
-    core.lsvrg_multinomial_steps(
-        problem.X, at.factors, records, G, V, scalars, step, problem.mu, rows, np.empty((2, width))
-    )
+    problem.rows.steps(
+        "lsvrg_multinomial",
+        at.factors, records, G, V, scalars, step, problem.mu, rows, np.empty((2, width)),
+    )  # fmt: skip
     return np.ascontiguousarray(V[:, :k])
 
 
 _KERNELS = {0: _squared, 1: _binary, 2: _multinomial}
+
+
+def _suits(problem: Problem) -> str | None:
+    return None if problem.smoothing is None else "smoothing was asked for"
+
+
+def _run(job: Job) -> Solution:
+    options = job.options
+    method = Lsvrg(
+        job.problem,
+        options.seed,
+        options.epoch_length,
+        options.checkpoint_probability or 0.0,
+        options.sampling or Sampling.WEIGHTS,
+    )
+    return run_method(job, method)
+
+
+SPEC = SolverSpec(
+    _run,
+    needs=frozenset({Need.DENSE_ROWS}),
+    options=frozenset({"epoch_length", "checkpoint_probability", "sampling"}),
+    suits=_suits,
+)

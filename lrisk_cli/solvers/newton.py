@@ -18,11 +18,14 @@ from lrisk_cli.solvers.curvature import (
     tie_curvature,
 )
 from lrisk_cli.solvers.problem import Point, Problem
-from lrisk_cli.solvers.proximal import UNSOLVED, Iterate, ProximalPoint
+from lrisk_cli.solvers.proximal import UNSOLVED, Iterate, ProximalPoint, run_proximal
 from lrisk_cli.solvers.rowspace import RowCurvature
-from lrisk_cli.solvers.solution import Limits
+from lrisk_cli.solvers.solution import Limits, Solution
+from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.types import Array
 
+# Newton's matrices are (unknowns x unknowns); beyond this many they cost more than they save.
+MOST_UNKNOWNS = 2000
 # A step overshoots when the slope beyond it is this share of the slope at its start.
 OVERSHOOT = 0.1
 # The mean's minimiser comes about (columns / rows) near to that of other risks. Up to so many
@@ -57,7 +60,7 @@ class Newton(ProximalPoint):
         """For squared losses by a Gram matrix, which is kept; or, where the mean's minimiser will
         not be the answer itself, by that of every other row."""
         problem = self.problem
-        n, d = problem.X.shape
+        n, d = problem.rows.shape
         if problem.loss.name != "squared" or d > n or problem.outer is not None:
             return super().mean_fit(start, accuracy)
         enough = d <= NEAR_MEAN * self.course.limits.tol * n or n < 2 * ROWS_PER_COLUMN * d
@@ -220,10 +223,33 @@ class Newton(ProximalPoint):
 def _ridge(problem: Problem, every: int) -> tuple[Dense, Array]:
     """Curvature of the mean and its minimiser, by one row in `every`."""
     if every > 1:
-        X = np.ascontiguousarray(problem.X[::every])
-        problem = replace(problem, X=X, y=problem.y[::every].copy(), outer=None)
+        some = slice(None, None, every)
+        rows, y = problem.rows.take(some), problem.y[some].copy()
+        problem = replace(problem, rows=rows, y=y, outer=None)
     weights = np.full(problem.n_rows, 1.0 / problem.n_rows)
     H = problem.gram(weights)
     H[np.diag_indices(len(H))] += problem.mu
     curvature, target = Dense(H), weights * problem.y
     return curvature, curvature.solve(problem.combine(target[:, None]))
+
+
+def _suits(problem: Problem) -> str | None:
+    if problem.smoothing is not None:
+        return None
+    if problem.flat:
+        return "the mean is one weighted fit"
+    n_unknowns = problem.shape[0] * problem.shape[1]
+    if problem.outer is not None and problem.loss.n_outputs == 1:
+        return f"{problem.n_rows} rows are few enough for it"
+    return f"{n_unknowns} unknowns are few enough for it" if n_unknowns <= MOST_UNKNOWNS else None
+
+
+def _run(job: Job) -> Solution:
+    if job.problem.loss.n_outputs == 1:
+        return run_proximal(job, Newton)
+    from lrisk_cli.solvers.softmax import Softmax
+
+    return run_proximal(job, Softmax)
+
+
+SPEC = SolverSpec(_run, needs=frozenset({Need.CONVEX_RISK}), suits=_suits)

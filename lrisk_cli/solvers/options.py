@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from lrisk_cli.errors import InvalidOption
 from lrisk_cli.names import Sampling, SolverName, StartName
 from lrisk_cli.options import option
+from lrisk_cli.solvers.registry import SOLVERS
 
 if TYPE_CHECKING:
     from lrisk_cli.solvers.select import SolverOptions
@@ -51,10 +52,9 @@ class Solver:
 
     solver: SolverName = option(
         SolverName.AUTO,
-        help="auto chooses and says why. newton proves the optimum quickly; lbfgs does so for "
-        "thousands of unknowns; lsvrg is stochastic; sgd and srda are biased by their batches; "
-        "subgradient uses all rows at each step; trimmed is for risks that fall with the loss, "
-        "which newton and lbfgs refuse.",
+        help="auto chooses and says why. "
+        + "; ".join(f"{name} {words}" for name, words in SOLVERS.items())
+        + ".",
     )
     step: str | float | None = option(
         metavar="NUMBER|decay",

@@ -1,10 +1,9 @@
 """What is minimised: F(W) = sum_i sigma_i l_(i)(W) + mu/2 ||W||^2, its values and derivatives.
 
-Letters: X (n, d) features, W (d, k) weights, Z = X W (n, k) margins, l (n,) losses,
+Letters: X (n, d) the rows, W (d, k) weights, Z = X W (n, k) margins, l (n,) losses,
 lam (n,) row weights, mu the penalty.
 """
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,17 +13,11 @@ from numpy.typing import NDArray
 
 from lrisk_cli.losses.losses import Loss
 from lrisk_cli.native.kernels import core
-from lrisk_cli.native.threads import over_shares
 from lrisk_cli.risk.row_weights import RowWeighter, Smoothing
 from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Targets
 
-# Rows of X that a Gram matrix takes in at a time: the sums do not depend on anything else.
-GRAM_CHUNK = 2048
-# Rows that BLAS scores at a time: few enough for the caches, which its own blocks are not.
-SCORED_ROWS = 256
-# Up to this many columns a kernel of our own is faster than BLAS; the rows it takes at a time.
-NARROW, NARROW_CHUNK = 64, 16
 # Where a smaller share of the rows than this has weight, copies of these are quicker than all.
 SPARSE = 0.3
 
@@ -52,7 +45,7 @@ class Problem:
     outer: X X' where it is known already, (n, n); then weighted fits of few rows cost less.
     """
 
-    X: Array
+    rows: Rows
     y: Targets
     loss: Loss
     spectrum: Spectrum
@@ -63,7 +56,7 @@ class Problem:
 
     @property
     def n_rows(self) -> int:
-        return len(self.X)
+        return self.rows.shape[0]
 
     @property
     def flat(self) -> bool:
@@ -78,26 +71,15 @@ class Problem:
     @property
     def shape(self) -> tuple[int, int]:
         """Shape of W."""
-        return self.X.shape[1], self.loss.n_outputs
+        return self.rows.shape[1], self.loss.n_outputs
 
     def weigher(self, *, track_ranks: bool = False) -> RowWeighter:
         """A fresh weigher for this problem's rows; track_ranks: count how many ranks change."""
         return RowWeighter(self.spectrum, self.sigma, self.smoothing, track_ranks=track_ranks)
 
     def margins(self, W: Array) -> Array:
-        """Z = X W. (n, k). With many outputs by BLAS, which solvers keep to one thread."""
-        Z = np.empty((self.n_rows, W.shape[1]))
-
-        def fill(rows: slice) -> None:
-            if self.loss.n_outputs == 1:
-                core.scores(self.X[rows], W, Z[rows])
-                return
-            for start in range(rows.start, min(rows.stop, self.n_rows), SCORED_ROWS):
-                some = slice(start, min(start + SCORED_ROWS, rows.stop))
-                np.matmul(self.X[some], W, out=Z[some])
-
-        deque(over_shares(fill, *self.X.shape), maxlen=0)
-        return Z
+        """Z = X W. (n, k)."""
+        return self.rows.margins(W)
 
     def penalty(self, W: Array) -> float:
         """mu/2 ||W||^2."""
@@ -127,28 +109,12 @@ class Problem:
         if self.loss.n_outputs > 1:
             rows = np.flatnonzero(lam)
             if len(rows) < SPARSE * self.n_rows:
-                return _product(self.X[rows], slopes[rows] * lam[rows, None])
+                return self.rows.combine(slopes[rows] * lam[rows, None], rows)
         return self.combine(slopes * lam[:, None])
 
     def combine(self, coefs: Array) -> Array:
         """X' coefs. (d, k)."""
-
-        def of(rows: slice) -> Array:
-            if self.loss.n_outputs > 1:
-                return _product(self.X[rows], coefs[rows])
-            total = np.empty(self.shape)
-            core.weighted_rows(self.X[rows], coefs[rows], total, np.empty(self.shape))
-            return total
-
-        return self._total(of)
-
-    def _total(self, of: Callable[[slice], Array]) -> Array:
-        """What the shares of the rows give, added up."""
-        shares = over_shares(of, *self.X.shape)
-        total = next(shares)
-        for each in shares:
-            total += each
-        return total
+        return self.rows.combine(coefs)
 
     def weighted_value(self, W: Array, Z: Array, lam: Array) -> float:
         """sum_i lam_i l_i(W) + mu/2 ||W||^2."""
@@ -157,19 +123,13 @@ class Problem:
 
     def gram(self, weights: Array) -> Array:
         """X' diag(weights) X, rows without weight left out. (d, d)."""
-        if self.X.shape[1] <= NARROW:
-            return self._total(lambda rows: _narrow_gram(self.X[rows], weights[rows]))
-        if (weights == weights[0]).all():
-            return float(weights[0]) * self._total(lambda rows: _plain_gram(self.X[rows]))
-        return self._total(lambda rows: _scaled_gram(self.X[rows], weights[rows]))
+        return self.rows.gram(weights)
 
     def row_products(self, rows: NDArray[np.intp]) -> Array:
         """X_S X_S' for the rows S. (s, s)."""
         if self.outer is not None:
             return self.outer.take(rows, axis=0).take(rows, axis=1)
-        some = self.X[rows]
-        products: Array = some @ some.T
-        return products
+        return self.rows.row_products(rows)
 
     def hessian(self, Z: Array, lam: Array) -> Array:
         """Second derivative of the lam-weighted problem, W read row by row. (d k, d k)."""
@@ -194,58 +154,15 @@ class Problem:
         d, k = self.shape
         H = np.zeros((d, k, d, k))
         for c, e in combinations(range(k), 2):
-            G = self._signed_gram(weights(c, e))
+            G = self.gram(weights(c, e))
             H[:, c, :, e] = H[:, e, :, c] = -G
             H[:, c, :, c] += G
             H[:, e, :, e] += G
         return H.reshape(d * k, d * k)
 
-    def _signed_gram(self, weights: Array) -> Array:
-        """The Gram matrix for weights of either sign."""
-        if (weights >= 0.0).all():
-            return self.gram(weights)
-        return self.gram(np.maximum(weights, 0.0)) - self.gram(np.maximum(-weights, 0.0))
-
-
-def _product(X: Array, coefs: Array) -> Array:
-    """X' coefs for a few columns of coefs: BLAS is quicker with the long side of X last. (d, k)."""
-    return np.ascontiguousarray((coefs.T @ X).T)
-
-
-def _narrow_gram(X: Array, weights: Array) -> Array:
-    """X' diag(weights) X by a kernel that beats BLAS on few columns. (d, d)."""
-    d = X.shape[1]
-    down, across = core.gram_widths(d)
-    total = np.zeros((down, across))
-    scaled, plain = np.zeros((NARROW_CHUNK, down)), np.zeros((NARROW_CHUNK, across))
-    core.weighted_gram(X, weights, total, scaled, plain)
-    upper = np.triu(total[:d, :d])
-    return upper + np.triu(upper, 1).T
-
-
-def _plain_gram(X: Array) -> Array:
-    """X' X. (d, d)."""
-    total = np.zeros((X.shape[1],) * 2)
-    for start in range(0, len(X), GRAM_CHUNK):
-        rows = X[start : start + GRAM_CHUNK]
-        total += rows.T @ rows
-    return total
-
-
-def _scaled_gram(X: Array, weights: Array) -> Array:
-    """X' diag(weights) X. (d, d)."""
-    n, d = X.shape
-    total, scaled = np.zeros((d, d)), np.empty((min(GRAM_CHUNK, n), d))
-    roots = np.sqrt(weights)
-    for start in range(0, n, GRAM_CHUNK):
-        chunk = slice(start, start + GRAM_CHUNK)
-        kept = scaled[: core.scale_rows(X[chunk], roots[chunk], scaled)]
-        total += kept.T @ kept
-    return total
-
 
 def make_problem(
-    X: Array,
+    rows: Rows,
     y: Targets,
     loss: Loss,
     spectrum: Spectrum,
@@ -253,8 +170,8 @@ def make_problem(
     smoothing: Smoothing | None = None,
     outer: Array | None = None,
 ) -> Problem:
-    """State the problem on rows X (n, d) with targets y (numbers, or class codes)."""
-    sigma = spectrum.weights(len(X))
+    """State the problem on rows with targets y (numbers, or class codes)."""
+    sigma = spectrum.weights(rows.shape[0])
     if sigma[0] == sigma[-1]:
         smoothing = None
-    return Problem(X, loss.targets(y), loss, spectrum, sigma, mu, smoothing, outer)
+    return Problem(rows, loss.targets(y), loss, spectrum, sigma, mu, smoothing, outer)

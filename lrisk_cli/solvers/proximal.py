@@ -15,8 +15,10 @@ import numpy as np
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk.row_weights import Projection, Tied
 from lrisk_cli.solvers.certificate import weighted_minimiser
+from lrisk_cli.solvers.direct import solve_mean
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Limits, Solution, SolverRun
+from lrisk_cli.solvers.spec import Job
 from lrisk_cli.types import Array
 
 # First smoothing: this share of the mean absolute deviation of the losses (their variance may not
@@ -160,3 +162,16 @@ class ProximalPoint(ABC):
         away = lam - self.centre
         phi = float(lam @ losses) - 0.5 * self.nu * float(away @ away) + self.problem.penalty(W)
         return Iterate(W, Z, losses, lam, tied, phi)
+
+
+def run_proximal(job: Job, method: type[ProximalPoint]) -> Solution:
+    """Minimise by the method; the mean is one weighted fit."""
+    if job.problem.flat:
+        return solve_mean(job.problem, job.limits, job.report, job.start)
+    return method(
+        job.problem,
+        job.limits,
+        track_ranks=job.options.track_ranks,
+        report=job.report,
+        start=job.start,
+    ).run()

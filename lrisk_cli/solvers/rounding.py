@@ -33,9 +33,6 @@ WIDE_UNIT = max(float(np.finfo(np.longdouble).eps) / 2.0, 2.0**-64)
 HAS_WIDE = WIDE_UNIT < UNIT / 100.0
 # Rows that are summed before a partial sum is closed: about the root of the rows of a large table.
 WIDE_CHUNK = 512
-MAGNITUDE_CHUNK = 256
-# Roundings of a partial sum of rows in the kernel that combines them: 256 groups of four.
-KERNEL_SUM = 260
 # Relative error of a slope, in u: e^-t with t rounded is off by t u, and t < 746 or e^-t is 0; with
 # several outputs it is 0 from t = 600 on, which no sum feels.
 SLOPE = 760
@@ -62,35 +59,32 @@ class Evaluation:
 
 def evaluate(problem: Problem, lam: Array, V: Array) -> Evaluation:
     """In double precision: one pass over the rows and two over those that have a weight."""
-    (n, d), k = problem.X.shape, problem.loss.n_outputs
     Z = problem.margins(V)
     losses, coefs = problem.loss.values_and_slopes(Z, problem.y)
     value = float(core.compensated_dot(lam, losses)) + problem.penalty(V)
     coefs *= lam[:, None]
     gradient = problem.combine(coefs) + problem.mu * V
-    # One output: eight running sums and their tail (native/lanes.h). Several: BLAS, in any order.
-    dot_sum = 9 + d / 8 if k == 1 else d + 2
-    row_sum = KERNEL_SUM + n / 1024 if k == 1 else n
-    magnitudes = _magnitudes(problem, coefs)
+    dot_sum, row_sum = problem.rows.roundings(problem.loss.n_outputs)
+    magnitudes = problem.rows.magnitudes(coefs)
     return _with_errors(problem, V, value, gradient, magnitudes, UNIT, (dot_sum, row_sum, 0.0))
 
 
 def evaluate_wide(problem: Problem, lam: Array, V: Array) -> Evaluation:
     """The same in extended precision, for about a hundred times the time."""
-    n, d = problem.X.shape
+    n, d = problem.rows.shape
     wide_V = V.astype(np.longdouble)
     value = np.longdouble(0.5 * problem.mu) * np.sum(wide_V * wide_V)
     gradient = np.longdouble(problem.mu) * wide_V
     magnitudes = np.zeros(V.shape, dtype=np.longdouble)
     for start in range(0, n, WIDE_CHUNK):
         chunk = slice(start, start + WIDE_CHUNK)
-        X = problem.X[chunk].astype(np.longdouble)
+        some = problem.rows.dense_rows(chunk).astype(np.longdouble)
         weights = lam[chunk].astype(np.longdouble)
-        losses, slopes = _wide_losses(problem.loss, X @ wide_V, problem.y[chunk])
+        losses, slopes = _wide_losses(problem.loss, some @ wide_V, problem.y[chunk])
         value += np.sum(weights * losses)
         coefs = weights[:, None] * slopes
-        gradient += X.T @ coefs
-        magnitudes += np.abs(X).T @ np.abs(coefs)
+        gradient += some.T @ coefs
+        magnitudes += np.abs(some).T @ np.abs(coefs)
     row_sum = WIDE_CHUNK + n / WIDE_CHUNK + V.size
     # Of the value as a double there is one more rounding, and that one is coarse.
     loss_sum = row_sum + UNIT / WIDE_UNIT
@@ -128,19 +122,6 @@ def _with_errors(
         norm=float(np.linalg.norm(gradient)),
         norm_error=unit * ((row_sum + SLOPE + 2 * several + 4) * size + 4 * penalised),
     )
-
-
-def _magnitudes(problem: Problem, coefs: Array) -> Array:
-    """|X|' |coefs|. (d, k)."""
-    total = np.zeros(problem.shape)
-    if problem.loss.n_outputs == 1:
-        core.weighted_magnitudes(problem.X, coefs[:, 0], total[:, 0])
-        return total
-    rows = np.flatnonzero(coefs.any(axis=1))
-    for start in range(0, len(rows), MAGNITUDE_CHUNK):
-        chunk = rows[start : start + MAGNITUDE_CHUNK]
-        total += (np.abs(coefs[chunk]).T @ np.abs(problem.X[chunk])).T
-    return total
 
 
 def _wide_losses(loss: Loss, Z: Wide, y: Targets) -> tuple[Wide, Wide]:

@@ -29,7 +29,8 @@ class RowCurvature:
             total[tied.rows] += slopes[tied.rows] ** 2
         self._rows = np.flatnonzero(total > STRAIGHT * float(total.max()))
         self._mu, self._B = problem.mu, total[self._rows]
-        self._X = problem.X[self._rows] if len(self._rows) < problem.n_rows else problem.X
+        whole = len(self._rows) == problem.n_rows
+        self._bent = problem.rows if whole else problem.rows.take(self._rows)
         # M = diag(B) - sum of u u' over blocks; v = B^-1 u / sqrt(1 - u' B^-1 u).
         self._blocks: list[tuple[NDArray[np.intp], Array]] = []
         A = problem.row_products(self._rows)
@@ -54,7 +55,7 @@ class RowCurvature:
 
     def solve(self, gradients: Array) -> Array:
         """H^-1 g for one gradient or a stack of them, with one step of refinement."""
-        G = gradients.reshape(-1, self._X.shape[1]).T
+        G = gradients.reshape(-1, self._bent.shape[1]).T
         P = self._approximate(G)
         P += self._approximate(G - self._times(P))
         return np.ascontiguousarray(P.T).reshape(gradients.shape)
@@ -63,15 +64,15 @@ class RowCurvature:
         """H^-1 G. (d, q)."""
         from scipy import linalg
 
-        spanned = linalg.cho_solve(self._factor, self._X @ G, check_finite=False)
-        result: Array = (G - self._X.T @ spanned) / self._mu
+        spanned = linalg.cho_solve(self._factor, self._bent.times(G), check_finite=False)
+        result: Array = (G - self._bent.transposed_times(spanned)) / self._mu
         return result
 
     def _times(self, P: Array) -> Array:
         """H P. (d, q)."""
-        XP = self._X @ P
+        XP = self._bent.times(P)
         MXP = self._B[:, None] * XP
         for at, u in self._blocks:
             MXP[at] -= np.outer(u, u @ XP[at])
-        result: Array = self._mu * P + self._X.T @ MXP
+        result: Array = self._mu * P + self._bent.transposed_times(MXP)
         return result

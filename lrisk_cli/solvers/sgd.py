@@ -5,9 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from lrisk_cli.native.kernels import core
-from lrisk_cli.solvers.batches import Batches, safe_step
+from lrisk_cli.solvers.batches import BATCH_SIZE, Batches, safe_step
+from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.solution import Solution
+from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.types import Array
 
 
@@ -23,7 +25,7 @@ class Sgd:
 
     problem: Problem
     seed: int
-    batch_size: int = 64
+    batch_size: int = BATCH_SIZE
     decay: bool = False
     _batches: Batches = field(init=False)
     _W: Array = field(init=False)
@@ -48,11 +50,23 @@ class Sgd:
     def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
         """About n / m batches."""
         work = self._batches
-        core.sgd_steps(
-            self.problem.loss.code, self.problem.X, *work.targets, work.sigma, self._W, self._mean,
+        self.problem.rows.steps(
+            "sgd", self.problem.loss.code, *work.targets, work.sigma, self._W, self._mean,
             0.0 if self.decay else step, self._delay, self.problem.mu, self._done + 1,
             work.per_epoch,
             work.state, work.pool, work.margins, work.losses, work.order, self._gradient,
         )  # fmt: skip
         self._done += work.per_epoch
         return (self._mean if self.decay else self._W).copy(), work.passes
+
+
+def _run(job: Job) -> Solution:
+    options = job.options
+    return run_method(
+        job, Sgd(job.problem, options.seed, options.batch_size or BATCH_SIZE, options.decay)
+    )
+
+
+SPEC = SolverSpec(
+    _run, needs=frozenset({Need.DENSE_ROWS}), options=frozenset({"decay", "batch_size"})
+)

@@ -1,13 +1,15 @@
 """Stochastic regularised dual averaging (SRDA): the mean of all subgradients decides W."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
-from lrisk_cli.native.kernels import core
-from lrisk_cli.solvers.batches import Batches, safe_step
+from lrisk_cli.solvers.batches import BATCH_SIZE, Batches, safe_step
+from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.solution import Solution
+from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.types import Array
 
 
@@ -19,7 +21,7 @@ class Srda:
 
     problem: Problem
     seed: int
-    batch_size: int = 64
+    batch_size: int = BATCH_SIZE
     _batches: Batches = field(init=False)
     _W: Array = field(init=False)
     _sum: Array = field(init=False)
@@ -39,10 +41,20 @@ class Srda:
     def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
         """About n / m batches."""
         work = self._batches
-        core.srda_steps(
-            self.problem.loss.code, self.problem.X, *work.targets, work.sigma, self._W, self._sum,
+        self.problem.rows.steps(
+            "srda", self.problem.loss.code, *work.targets, work.sigma, self._W, self._sum,
             step, self.problem.mu, self._done + 1, work.per_epoch,
             work.state, work.pool, work.margins, work.losses, work.order,
         )  # fmt: skip
         self._done += work.per_epoch
         return self._W.copy(), work.passes
+
+
+def _run(job: Job) -> Solution:
+    options = job.options
+    # Dual averaging begins at zero, whatever is known of a neighbouring problem.
+    method = Srda(job.problem, options.seed, options.batch_size or BATCH_SIZE)
+    return run_method(replace(job, start=None), method)
+
+
+SPEC = SolverSpec(_run, needs=frozenset({Need.DENSE_ROWS}), options=frozenset({"batch_size"}))

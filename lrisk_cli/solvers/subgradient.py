@@ -5,13 +5,18 @@ subquantile minimisation). Letters: a step, M momentum, b the direction it keeps
 sum_i lam_i grad l_i(W) + mu W.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
+from lrisk_cli.errors import InvalidOption, opt
+from lrisk_cli.names import StartName
 from lrisk_cli.risk.row_weights import RowWeighter
+from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.solution import Solution
+from lrisk_cli.solvers.spec import Job, SolverOptions, SolverSpec
 from lrisk_cli.types import Array
 
 POWER_STEPS = 20
@@ -40,11 +45,12 @@ class Subgradient:
 
     def first_step(self) -> float:
         """a = 1 / (sigma_max L ||X||^2 + mu), ||X||^2 by power iteration from a fixed vector."""
-        v = np.ones((self.problem.X.shape[1], 1))
+        rows = self.problem.rows
+        v = np.ones((rows.shape[1], 1))
         square = 0.0
         for _ in range(POWER_STEPS):
             v /= max(float(np.linalg.norm(v)), 1e-300)
-            v = self.problem.X.T @ (self.problem.X @ v)
+            v = rows.transposed_times(rows.times(v))
             square = float(np.linalg.norm(v))
         steepest = float(self.problem.sigma.max()) * self.problem.loss.smoothness * square
         return 1.0 / (1.1 * steepest + self.problem.mu)
@@ -76,3 +82,33 @@ def glorot(shape: tuple[int, int], seed: int) -> Array:
     """Uniform between -r and r, r = sqrt(6 / (d + k)). (d, k)."""
     reach = np.sqrt(6.0 / sum(shape))
     return np.random.default_rng([seed, 3]).uniform(-reach, reach, shape)
+
+
+def _check(options: SolverOptions) -> None:
+    bound, momentum = options.norm_bound, options.momentum
+    if bound is not None and not 0.0 < bound < float("inf"):
+        raise InvalidOption("norm_bound", f"must be greater than 0; got {bound:g}")
+    if momentum is not None and not 0.0 <= momentum < 1.0:
+        raise InvalidOption("momentum", f"must be in [0, 1), or steps never end; got {momentum:g}")
+    if options.nesterov and not momentum:
+        add = opt("momentum", 0.9)
+        raise InvalidOption("nesterov", f"has no meaning without momentum; add {add}")
+
+
+def _run(job: Job) -> Solution:
+    problem, options = job.problem, job.options
+    method = Subgradient(problem, options.momentum or 0.0, options.nesterov, options.norm_bound)
+    insist = options.start is StartName.GLOROT
+    start = glorot(problem.shape, options.seed) if insist else job.start
+    if start is not None:
+        start = into_ball(start, options.norm_bound)
+    job = replace(job, start=start)
+    return run_method(job, method, insist=insist, norm_bound=options.norm_bound)
+
+
+SPEC = SolverSpec(
+    _run,
+    options=frozenset({"norm_bound", "momentum", "nesterov", "start"}),
+    check=_check,
+    softplus=True,
+)

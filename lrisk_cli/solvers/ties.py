@@ -20,18 +20,18 @@ class TieInverse:
     """
 
     def __init__(self, problem: Problem, slopes: Array, tied: Tied, nu: float, b: float) -> None:
-        self._X, self._S = problem.X[tied.rows], slopes[tied.rows]
+        self._tied, self._S = problem.rows.take(tied.rows), slopes[tied.rows]
         self._sizes, self._b = tied.sizes, b
-        products = (self._X @ self._X.T) * (self._S @ self._S.T)
+        products = self._tied.row_products() * (self._S @ self._S.T)
         products = self._centred(self._centred(products).T)
         products[np.diag_indices(len(products))] += nu * b
         self._factor = cho_factor_lifted(products)
 
     def __call__(self, g: Array) -> Array:
         """g: (d, k)."""
-        along = self._centred(np.einsum("ij,ij->i", self._X @ g, self._S))
+        along = self._centred(np.einsum("ij,ij->i", self._tied.times(g), self._S))
         along = self._centred(cho_solve(self._factor, along))
-        result: Array = (g - ((along[:, None] * self._S).T @ self._X).T) / self._b
+        result: Array = (g - self._tied.transposed_times(along[:, None] * self._S)) / self._b
         return result
 
     def _centred(self, rows: Array) -> Array:

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.certificate import InverseCurvature, weighted_minimiser
+from lrisk_cli.solvers.direct import solve_mean
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Ended, Limits, Solution, SolverRun
+from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.solvers.starts import MAJORITY, Start, starts
 from lrisk_cli.types import Array
 
@@ -145,7 +147,7 @@ class _Search:
 
 def _screened_rows(problem: Problem) -> NDArray[np.intp] | None:
     """The rows on which to compare starts, evenly spread; None for all."""
-    n, d = problem.n_rows, problem.X.shape[1]
+    n, d = problem.rows.shape
     if n * min(n, d) ** 2 <= WORK:
         return None
     most = SCREEN_ROWS["wide" if d > n // 4 else "narrow"]
@@ -157,7 +159,7 @@ def _sample(problem: Problem, rows: NDArray[np.intp]) -> Problem:
     """The same problem of some of its rows."""
     return replace(
         problem,
-        X=np.ascontiguousarray(problem.X[rows]),
+        rows=problem.rows.take(rows),
         y=problem.y[rows],
         sigma=problem.spectrum.weights(len(rows)),
         outer=None if problem.outer is None else problem.row_products(rows),
@@ -178,3 +180,24 @@ def _best_of(ended: tuple[Ended, ...], best: str) -> str:
         return f"one start ({best}), objective {objectives[0]:.4g}"
     low, high = min(objectives), max(objectives)
     return f"best of {len(ended)} starts ({best}), objectives {low:.4g} to {high:.4g}"
+
+
+def _suits(_: Problem) -> str:
+    return "the risk falls with the loss and is not convex"
+
+
+def _run(job: Job) -> Solution:
+    if job.problem.flat:
+        return solve_mean(job.problem, job.limits, job.report, job.start)
+    return solve_trimmed(
+        job.problem,
+        job.limits,
+        majority=job.majority,
+        track_ranks=job.options.track_ranks,
+        report=job.report,
+    )
+
+
+SPEC = SolverSpec(
+    _run, needs=frozenset({Need.FALLING_RISK}), suits=_suits, softplus=True, majority=True
+)

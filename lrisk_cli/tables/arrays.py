@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from lrisk_cli.tables import compute
 from lrisk_cli.types import Flags
 
 
@@ -23,12 +23,12 @@ def numpy_of(column: pa.Array, dtype: type[np.generic]) -> npt.NDArray[Any]:
 
 def null_flags(column: pa.Array) -> Flags | None:
     """Where the column is null; None when it nowhere is."""
-    return true_flags(pc.is_null(column)) if column.null_count else None
+    return true_flags(compute.is_null(column)) if column.null_count else None
 
 
 def true_flags(column: pa.Array) -> Flags:
     """Where a column of booleans is true; null is not."""
-    flags = numpy_of(pc.cast(column, pa.uint8()), np.uint8).view(np.bool_)
+    flags = numpy_of(compute.cast(column, pa.uint8()), np.uint8).view(np.bool_)
     nulls = null_flags(column)
     return flags if nulls is None else flags & ~nulls
 
@@ -43,12 +43,14 @@ def arrow_of(values: npt.NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [validity, pa.py_buffer(values)])
 
 
-def arrow_texts(texts: Sequence[str]) -> pa.Array:
+def arrow_texts(values: Sequence[str]) -> pa.Array:
     """Texts as an Arrow array."""
-    encoded = [text.encode() for text in texts]
+    encoded = [text.encode() for text in values]
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
-    return pc.cast(pa.Array.from_buffers(pa.large_string(), len(encoded), buffers), pa.string())
+    return compute.cast(
+        pa.Array.from_buffers(pa.large_string(), len(encoded), buffers), pa.string()
+    )
 
 
 def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -8,16 +8,17 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
 import pyarrow as pa
-import pyarrow.csv as pacsv
 
 from lrisk_cli.errors import DataError
 from lrisk_cli.native.kernels import core
-from lrisk_cli.tables.cells import Cells, infer_cells
-from lrisk_cli.tables.inputs import PLAIN, Spelling
-from lrisk_cli.tables.sources import TYPED, Source, unreadable
+from lrisk_cli.tables.column_types.base import ColumnType
+from lrisk_cli.tables.column_types.category import CATEGORY
+from lrisk_cli.tables.column_types.registry import infer_type
+from lrisk_cli.tables.inputs import Spelling
+from lrisk_cli.tables.reader import Converted, FileSchema, Reader, TableFile
+from lrisk_cli.tables.source import Source
 
 BLOCK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 20
@@ -26,146 +27,96 @@ DELIMITERS = (",", "\t", ";", "|")
 WORKERS = min(4, os.cpu_count() or 1)
 
 
-class Block(Protocol):
-    """What the rows of a block have become."""
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows the block holds."""
-
-
-Parsed = TypeVar("Parsed", bound=Block)
-
-
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """Names of the columns, the character between them, and that between records."""
+class CsvSchema(FileSchema):
+    """Columns of a text file, the character between them, and that between records.
 
-    names: tuple[str, ...]
-    delimiter: str
-    newline: bytes
-    body: int  # offset of the first record after the header
-
-
-def read_layout(source: Source, delimiter: str | None = None) -> Layout:
-    """The header of a text file. DataError when it is empty, not UTF-8, or names a column twice.
-
-    delimiter: None to take the likeliest.
+    body: offset of the first record after the header.
     """
-    marks = (delimiter or "".join(DELIMITERS)).encode()
-    start, skipped, newline = _read_start(source, marks)
-    end = _first_record(start, skipped, newline, marks)
-    if not end and core.last_record(start[skipped:], marks[0], ord(newline))[1]:
-        raise DataError(f"{source.label}, header: a quote is opened and never closed; close it")
-    end = end or len(start)
-    header = _decode_header(start[skipped:end], source.label)
-    delimiter = delimiter or ("\t" if source.tabs else _guess_delimiter(header))
-    try:
-        names = tuple(next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter)))
-    except csv.Error as error:
-        raise DataError(f"{source.label}, header: cannot be parsed ({error})") from error
-    _check_names(names, source.label)
-    return Layout(names, delimiter, newline, end)
+
+    delimiter: str = ","
+    newline: bytes = b"\n"
+    body: int = 0
 
 
-def _read_start(source: Source, marks: bytes) -> tuple[bytes, int, bytes]:
-    """The start of the file, at least its header; where that begins; what ends its lines."""
-    with source.open() as stream:
-        start = _read(stream, SAMPLE_BYTES, source)
-        if not start.strip(b"\xef\xbb\xbf\r\n\t ,;"):
-            raise DataError(f"{source.label}: the file is empty; expected a header line and rows")
-        if start.startswith(TYPED):
-            raise DataError(
-                f"{source.label}: Parquet or Arrow inside {source.compression}; decompress the file"
-            )
-        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:4096]:
-            raise DataError(f"{source.label}: not UTF-8 text; save it as UTF-8 (iconv -t UTF-8)")
-        skipped = 3 if start.startswith(b"\xef\xbb\xbf") else 0
-        skipped += len(start[skipped:]) - len(start[skipped:].lstrip(b"\r\n"))
-        while True:
-            newline = b"\n" if b"\n" in start else b"\r"
-            if _first_record(start, skipped, newline, marks):
-                return start, skipped, newline
-            if len(start) > LONGEST_RECORD:
-                raise _too_long(source)
-            more = _read(stream, len(start), source)
-            if not more:
-                return start, skipped, newline
-            start += more
+class CsvReader(Reader[CsvSchema]):
+    """Delimited text in UTF-8 with a header."""
 
+    suffixes = (".csv", ".tsv", ".tab", ".txt")
 
-def see_cells(
-    files: Sequence[tuple[Source, Layout]], spelling: Spelling = PLAIN
-) -> dict[str, Cells]:
-    """What the cells of each column look like in a sample from the start of the rows.
+    def inspect(self, source: Source, delimiter: str | None = None) -> CsvSchema:
+        """The header of a file. DataError when it is empty, not UTF-8, or names a column twice.
 
-    Files are sampled as if they were one. The sample grows until every column has shown a value;
-    one that never does is text.
-    """
-    cells: dict[str, Cells | None] = dict.fromkeys(files[0][1].names)
-    n_rows = 0
-    for sample in _samples(files, cells):
-        n_rows += sum(records.num_rows for records in sample)
-        for name in [name for name, guess in cells.items() if guess is None]:
-            cells[name] = infer_cells(pa.concat_arrays([r.column(name) for r in sample]), spelling)
-        if None not in cells.values():
-            break
-    if n_rows == 0:
-        raise DataError(f"{files[0][0].label}: a header but no rows; nothing to work on")
-    return {name: guess or Cells.TEXT for name, guess in cells.items()}
+        delimiter: None to take the likeliest.
+        """
+        marks = (delimiter or "".join(DELIMITERS)).encode()
+        start, skipped, newline = _read_start(source, marks)
+        end = _first_record(start, skipped, newline, marks)
+        if not end and core.last_record(start[skipped:], marks[0], ord(newline))[1]:
+            raise DataError(f"{source.label}, header: a quote is opened and never closed; close it")
+        end = end or len(start)
+        header = _decode_header(start[skipped:end], source.label)
+        delimiter = delimiter or ("\t" if _is_tabbed(source) else _guess_delimiter(header))
+        try:
+            names = tuple(next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter)))
+        except csv.Error as error:
+            raise DataError(f"{source.label}, header: cannot be parsed ({error})") from error
+        _check_names(names, source.label)
+        return CsvSchema(names, delimiter=delimiter, newline=newline, body=end)
 
+    def infer_types(self, files: Sequence[TableFile], spelling: Spelling) -> dict[str, ColumnType]:
+        """The type of each column by a sample from the start of the rows.
 
-def _samples(
-    files: Sequence[tuple[Source, Layout]], cells: Mapping[str, Cells | None]
-) -> Iterator[list[pa.RecordBatch]]:
-    """The columns of which nothing is known yet, SAMPLE_BYTES of the files at a time."""
-    sample: list[pa.RecordBatch] = []
-    room = SAMPLE_BYTES
-    for source, layout in files:
-        first_row = 0
-        for block, cut in _cut(source, layout, SAMPLE_BYTES, room):
-            unknown = [name for name, guess in cells.items() if guess is None]
-            records = _parse_sample(block, layout, unknown, source.label, first_row)
-            first_row += records.num_rows
-            room -= len(block)
-            if records.num_rows:
-                sample.append(records)
-            if cut and sample:
-                yield sample
-                sample, room = [], SAMPLE_BYTES
-    if sample:
-        yield sample
+        Text files are sampled as if they were one. The sample grows until every column has shown
+        a value; one that never does is a category.
+        """
+        texts = [(file.source, file.schema) for file in files if isinstance(file.schema, CsvSchema)]
+        types: dict[str, ColumnType | None] = dict.fromkeys(texts[0][1].names)
+        n_rows = 0
+        for sample in _samples(texts, types):
+            n_rows += sum(records.num_rows for records in sample)
+            for name in [name for name, guess in types.items() if guess is None]:
+                cells = pa.concat_arrays([records.column(name) for records in sample])
+                types[name] = infer_type(cells, spelling)
+            if None not in types.values():
+                break
+        if n_rows == 0:
+            raise DataError(f"{texts[0][0].label}: a header but no rows; nothing to work on")
+        return {name: guess or CATEGORY for name, guess in types.items()}
 
+    def batches(
+        self,
+        source: Source,
+        schema: CsvSchema,
+        columns: Sequence[str],
+        coded: Sequence[str],
+        n_rows: int,
+        convert: Callable[[pa.RecordBatch], Converted],
+    ) -> Iterator[Converted]:
+        """The rows in file order, in blocks of about BLOCK_BYTES whatever n_rows is.
 
-def _parse_sample(
-    block: bytes, layout: Layout, columns: Sequence[str], label: str, first_row: int
-) -> pa.RecordBatch:
-    try:
-        return parse_block(block or layout.newline, layout, columns, ())
-    except BlockError as error:
-        raise error.at(label, first_row) from error
+        Blocks are parsed and converted side by side; at most WORKERS + 1 are in memory.
+        """
 
+        def parse(block: bytes) -> Converted:
+            return convert(_parse_block(block, schema, columns, coded))
 
-def read_blocks(
-    source: Source, layout: Layout, parse: Callable[[bytes], Parsed]
-) -> Iterator[Parsed]:
-    """Every block of the file through `parse`, in file order; at most WORKERS + 1 are in hand."""
-    pool = ThreadPoolExecutor(WORKERS)
-    waiting: deque[Future[Parsed]] = deque()
-    n_rows = 0
-    try:
-        for block in _blocks(source, layout, BLOCK_BYTES):
-            waiting.append(pool.submit(parse, block))
-            if len(waiting) > WORKERS:
+        pool = ThreadPoolExecutor(WORKERS)
+        waiting: deque[Future[Converted]] = deque()
+        n_read = 0
+        try:
+            for block in _blocks(source, schema, BLOCK_BYTES):
+                waiting.append(pool.submit(parse, block))
+                if len(waiting) > WORKERS:
+                    yield (parsed := waiting.popleft().result())
+                    n_read += parsed.n_rows
+            while waiting:
                 yield (parsed := waiting.popleft().result())
-                n_rows += parsed.n_rows
-        while waiting:
-            yield (parsed := waiting.popleft().result())
-            n_rows += parsed.n_rows
-    except BlockError as error:
-        raise error.at(source.label, n_rows) from error
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+                n_read += parsed.n_rows
+        except BlockError as error:
+            raise error.at(source.label, n_read) from error
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 class BlockError(Exception):
@@ -181,20 +132,81 @@ class BlockError(Exception):
         return DataError(f"{place}: {self}")
 
 
-def parse_block(
-    block: bytes, layout: Layout, columns: Sequence[str], coded: Sequence[str]
+def _is_tabbed(source: Source) -> bool:
+    """Whether the name of the file says that tabs separate its fields."""
+    stem, suffix = os.path.splitext(source.path.lower())
+    return (stem if source.compression else stem + suffix).endswith((".tsv", ".tab"))
+
+
+def _read_start(source: Source, marks: bytes) -> tuple[bytes, int, bytes]:
+    """The start of the file, at least its header; where that begins; what ends its lines."""
+    with source.open() as stream:
+        start = source.read(stream, SAMPLE_BYTES)
+        if not start.strip(b"\xef\xbb\xbf\r\n\t ,;"):
+            raise DataError(f"{source.label}: the file is empty; expected a header line and rows")
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:4096]:
+            raise DataError(f"{source.label}: not UTF-8 text; save it as UTF-8 (iconv -t UTF-8)")
+        skipped = 3 if start.startswith(b"\xef\xbb\xbf") else 0
+        skipped += len(start[skipped:]) - len(start[skipped:].lstrip(b"\r\n"))
+        while True:
+            newline = b"\n" if b"\n" in start else b"\r"
+            if _first_record(start, skipped, newline, marks):
+                return start, skipped, newline
+            if len(start) > LONGEST_RECORD:
+                raise _too_long(source)
+            more = source.read(stream, len(start))
+            if not more:
+                return start, skipped, newline
+            start += more
+
+
+def _samples(
+    files: Sequence[tuple[Source, CsvSchema]], types: Mapping[str, ColumnType | None]
+) -> Iterator[list[pa.RecordBatch]]:
+    """The columns of which nothing is known yet, SAMPLE_BYTES of the files at a time."""
+    sample: list[pa.RecordBatch] = []
+    n_left = SAMPLE_BYTES
+    for source, schema in files:
+        first_row = 0
+        for block, cut in _cut(source, schema, SAMPLE_BYTES, n_left):
+            unknown = [name for name, guess in types.items() if guess is None]
+            records = _parse_sample(block, schema, unknown, source.label, first_row)
+            first_row += records.num_rows
+            n_left -= len(block)
+            if records.num_rows:
+                sample.append(records)
+            if cut and sample:
+                yield sample
+                sample, n_left = [], SAMPLE_BYTES
+    if sample:
+        yield sample
+
+
+def _parse_sample(
+    block: bytes, schema: CsvSchema, columns: Sequence[str], label: str, first_row: int
+) -> pa.RecordBatch:
+    try:
+        return _parse_block(block or schema.newline, schema, columns, ())
+    except BlockError as error:
+        raise error.at(label, first_row) from error
+
+
+def _parse_block(
+    block: bytes, schema: CsvSchema, columns: Sequence[str], coded: Sequence[str]
 ) -> pa.RecordBatch:
     """The wanted columns of a block as text with nulls, dictionary-coded where asked."""
+    from pyarrow import csv as arrow_csv
+
     types = {name: pa.string() for name in columns}
     types |= {name: pa.dictionary(pa.int32(), pa.string()) for name in coded}
     try:
-        table = pacsv.read_csv(
+        table = arrow_csv.read_csv(
             pa.BufferReader(block),
-            pacsv.ReadOptions(
-                use_threads=False, block_size=len(block) + 1, column_names=list(layout.names)
+            arrow_csv.ReadOptions(
+                use_threads=False, block_size=len(block) + 1, column_names=list(schema.names)
             ),
-            pacsv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True),
-            pacsv.ConvertOptions(
+            arrow_csv.ParseOptions(delimiter=schema.delimiter, newlines_in_values=True),
+            arrow_csv.ConvertOptions(
                 column_types=types,
                 include_columns=list(columns),
                 null_values=[""],
@@ -226,19 +238,19 @@ def _block_error(message: str) -> BlockError:
     return BlockError(row, f"cannot be parsed ({message.splitlines()[0]}); check quotes")
 
 
-def _blocks(source: Source, layout: Layout, size: int) -> Iterator[bytes]:
+def _blocks(source: Source, schema: CsvSchema, size: int) -> Iterator[bytes]:
     """The records after the header in blocks of about `size` bytes that end with a record."""
-    return (block for block, _ in _cut(source, layout, size, size) if block)
+    return (block for block, _ in _cut(source, schema, size, size) if block)
 
 
-def _cut(source: Source, layout: Layout, size: int, first: int) -> Iterator[tuple[bytes, bool]]:
+def _cut(source: Source, schema: CsvSchema, size: int, first: int) -> Iterator[tuple[bytes, bool]]:
     """Such blocks, empty ones too, the first of `first` bytes; and whether more may follow."""
     with source.open() as stream:
-        _read(stream, layout.body, source)
+        source.read(stream, schema.body)
         rest, more = b"", first
-        while len(chunk := _read(stream, more, source)) == more:
+        while len(chunk := source.read(stream, more)) == more:
             block = rest + chunk
-            end, _ = _last_record(block, layout)
+            end, _ = _last_record(block, schema)
             rest = block[end:]
             if len(rest) > LONGEST_RECORD:
                 raise _too_long(source)
@@ -246,7 +258,7 @@ def _cut(source: Source, layout: Layout, size: int, first: int) -> Iterator[tupl
             # A record that goes on is read in ever larger chunks, as each time all is searched.
             more = max(size, len(rest))
         block = rest + chunk
-        if _last_record(block, layout)[1]:
+        if _last_record(block, schema)[1]:
             raise DataError(
                 f"{source.label}: the last record opens a quote and never closes it; "
                 "the file may be cut short"
@@ -262,24 +274,12 @@ def _too_long(source: Source) -> DataError:
     )
 
 
-def _read(stream: pa.NativeFile, size: int, source: Source) -> bytes:
-    """Exactly `size` bytes, fewer only at the end of the file."""
-    pieces = []
-    try:
-        while size > 0 and (piece := stream.read(size)):
-            pieces.append(piece)
-            size -= len(piece)
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable(source.label, error) from error
-    return b"".join(pieces)
-
-
-def _last_record(block: bytes, layout: Layout) -> tuple[int, bool]:
+def _last_record(block: bytes, schema: CsvSchema) -> tuple[int, bool]:
     """Offset just after the last complete record, and whether what follows opens a quote."""
     # To look for a quote is much quicker than to follow them.
     if b'"' not in block:
-        return block.rfind(layout.newline) + 1, False
-    end, is_open = core.last_record(block, ord(layout.delimiter), ord(layout.newline))
+        return block.rfind(schema.newline) + 1, False
+    end, is_open = core.last_record(block, ord(schema.delimiter), ord(schema.newline))
     return end, is_open
 
 

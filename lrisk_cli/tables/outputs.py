@@ -13,9 +13,9 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lrisk_cli.errors import UsageError, opt
+from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_of, arrow_texts, true_flags
 
 TABLE_DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -192,15 +192,14 @@ def _text_of(table: pa.Table, delimiter: str, *, heads: bool = True) -> Iterator
     for start in range(0, len(table), ROWS_AT_A_TIME):
         part = table.slice(start, ROWS_AT_A_TIME).combine_chunks()
         fields = [_quote(_spell(column.chunk(0)), delimiter) for column in part.columns]
-        lines = pc.binary_join_element_wise(*fields, between, null_handling="replace")
+        lines = compute.join(*fields, between, nulls="replace")
         yield ("\n".join(lines.to_pylist()) + "\n").encode()
 
 
 def _spell(column: pa.Array) -> pa.Array:
     """The fields of a column, not yet quoted."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    texts = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
+    column = compute.dictionary_decode(column)
+    texts = column if pa.types.is_string(column.type) else compute.cast(column, pa.string())
     return texts if pa.types.is_primitive(column.type) else _defuse(texts)
 
 
@@ -208,18 +207,18 @@ def _defuse(texts: pa.Array) -> pa.Array:
     """An apostrophe before what a spreadsheet would compute, if asked for; numbers stay."""
     if not SPREADSHEET_SAFE.get():
         return texts
-    formulas = pc.and_(
-        pc.match_substring_regex(texts, _FORMULA),
-        pc.invert(pc.match_substring_regex(texts, _NUMBER)),
+    formulas = compute.both(
+        compute.matches(texts, _FORMULA),
+        compute.invert(compute.matches(texts, _NUMBER)),
     )
     mark, nothing = arrow_texts(["'", ""])
-    return pc.if_else(formulas, pc.binary_join_element_wise(mark, texts, nothing), texts)
+    return compute.choose(formulas, compute.join(mark, texts, nothing), texts)
 
 
 def _quote(fields: pa.Array, delimiter: str) -> pa.Array:
-    special = pc.match_substring_regex(fields, rf'["\r\n{delimiter}]')
+    special = compute.matches(fields, rf'["\r\n{delimiter}]')
     if not true_flags(special).any():
         return fields
-    doubled = pc.replace_substring(fields, '"', '""')
+    doubled = compute.replace(fields, '"', '""')
     mark, nothing = arrow_texts(['"', ""])
-    return pc.if_else(special, pc.binary_join_element_wise(mark, doubled, mark, nothing), fields)
+    return compute.choose(special, compute.join(mark, doubled, mark, nothing), fields)

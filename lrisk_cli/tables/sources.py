@@ -1,4 +1,4 @@
-"""Find the files that a command line names and say what each of them is."""
+"""Find the files that paths, patterns, folders and addresses name."""
 
 import glob
 import os
@@ -6,52 +6,24 @@ import select
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path, PurePath, PurePosixPath
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.tables.formats import SUFFIXES
+from lrisk_cli.tables.source import COMPRESSIONS, START_BYTES, Source, unreadable
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
-Format = Literal["text", "parquet", "arrow"]
 NamePath = TypeVar("NamePath", bound=PurePath)
 
-TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 SECONDS_ASLEEP = 0.5
-TYPED = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
-MAGIC = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh", "bz2"))
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One file: its name for messages, its format, and how to open it (more than once).
-
-    partitions: columns that the folders above it name, as in year=2013/part.parquet.
-    """
-
-    label: str
-    format: Format
-    compression: str | None
-    tabs: bool
-    open_raw: Callable[[], pa.NativeFile]
-    partitions: dict[str, str] = field(default_factory=dict)
-
-    def open(self) -> pa.NativeFile:
-        """The bytes of the file, decompressed. DataError when it cannot be opened."""
-        try:
-            raw = self.open_raw()
-            return (
-                raw if self.compression is None else pa.CompressedInputStream(raw, self.compression)
-            )
-        except (OSError, pa.ArrowException) as error:
-            raise unreadable(self.label, error) from error
 
 
 def find_sources(names: Sequence[str]) -> tuple[Source, ...]:
@@ -63,13 +35,6 @@ def find_sources(names: Sequence[str]) -> tuple[Source, ...]:
     if not names:
         raise UsageError("no table was named; give a path, a pattern, a folder or - for stdin")
     return tuple(source for name in names for source in _expand(name))
-
-
-def unreadable(label: str, error: Exception) -> DataError:
-    """The sentence for a file that the system or its format refuses to read."""
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    reason = reason.strip().splitlines()[0].rstrip(".") if reason.strip() else type(error).__name__
-    return DataError(f"{label}: cannot be read ({reason}); check the path, permissions and format")
 
 
 def _expand(name: str) -> list[Source]:
@@ -125,7 +90,7 @@ def _expand_uri(uri: str) -> list[Source]:
 
 def _remote_source(system: "FileSystem", path: str, label: str) -> Source:
     with system.open_input_file(path) as file:
-        start = file.read(8)
+        start = file.read(START_BYTES)
     return _source(label, path, start, lambda: system.open_input_file(path))
 
 
@@ -143,9 +108,7 @@ def _tables_among(folder: str, names: Iterable[NamePath]) -> list[NamePath]:
         if _is_table(name.name) and not any(part.startswith((".", "_")) for part in name.parts)
     ]
     if not found:
-        raise DataError(
-            f"{folder}: the folder holds no tables (looked for {', '.join(TABLE_SUFFIXES)})"
-        )
+        raise DataError(f"{folder}: the folder holds no tables (looked for {', '.join(SUFFIXES)})")
     return found
 
 
@@ -157,7 +120,7 @@ def _partitions(path: PurePath) -> dict[str, str]:
 
 def _is_table(name: str) -> bool:
     stem, suffix = os.path.splitext(name.lower())
-    return (stem if suffix in COMPRESSIONS else name.lower()).endswith(TABLE_SUFFIXES)
+    return (stem if suffix in COMPRESSIONS else name.lower()).endswith(SUFFIXES)
 
 
 def _file_source(path: str) -> Source:
@@ -165,7 +128,7 @@ def _file_source(path: str) -> Source:
         with open(path, "rb") as file:
             if not file.seekable():
                 return _spool(path, file.fileno())
-            start = file.read(8)
+            start = file.read(START_BYTES)
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file; check the path") from error
     except OSError as error:
@@ -189,7 +152,7 @@ def _spool(label: str, pipe: int) -> Source:
     while chunk := _read_awake(pipe):
         spool.write(chunk)
     spool.seek(0)
-    start = spool.read(8)
+    start = spool.read(START_BYTES)
 
     def reopen() -> pa.NativeFile:
         file = os.fdopen(os.dup(spool.fileno()), "rb")
@@ -210,24 +173,6 @@ def _read_awake(pipe: int) -> bytes:
 
 
 def _source(label: str, path: str, start: bytes, open_raw: Callable[[], pa.NativeFile]) -> Source:
-    """Contents decide before names do: a Parquet file called .csv is read as Parquet."""
     if not start:
         raise DataError(f"{label}: the file is empty; expected a table with a header and rows")
-    compression = next((name for magic, name in MAGIC if start.startswith(magic)), None)
-    tabs = (
-        path.lower()
-        .removesuffix(os.path.splitext(path)[1] if compression else "")
-        .endswith((".tsv", ".tab"))
-    )
-    kind: Format = "text"
-    if start.startswith(b"PAR1"):
-        kind = "parquet"
-    elif start.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        kind = "arrow"
-    elif start.startswith(b"FEA1"):
-        raise DataError(f"{label}: Feather of version 1, which few still read; save as version 2")
-    elif start.startswith(b"PK\x03\x04"):
-        raise DataError(f"{label}: a zip archive or spreadsheet; save the table in it as CSV")
-    elif path.lower().endswith((".parquet", ".pq", ".arrow", ".feather", ".ipc")):
-        raise DataError(f"{label}: the contents are not those of its suffix; is the file damaged?")
-    return Source(label, kind, compression, tabs, open_raw)
+    return Source(label, path, start, open_raw)

@@ -1,17 +1,18 @@
-"""Open tables by path and read them in batches of numbers and coded text; write result files."""
+"""Open tables by path, and read them in batches of numbers and coded text."""
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from os import PathLike, fspath
 
 import pyarrow as pa
 
 from lrisk_cli.errors import DataError, InvalidOption, opt, quote
-from lrisk_cli.tables import columnar_files as columnar
-from lrisk_cli.tables import csv_files as csvfiles
+from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_texts
-from lrisk_cli.tables.cells import Cells, InvalidCell, Texts, to_numbers, to_texts
+from lrisk_cli.tables.cells import InvalidCell, Texts, Values
+from lrisk_cli.tables.column_types.base import ColumnType, Kind
+from lrisk_cli.tables.column_types.registry import DTYPES, convert_type
 from lrisk_cli.tables.inputs import PLAIN, Inputs, Spelling
 from lrisk_cli.tables.memory import Allowance, make_allowance
 from lrisk_cli.tables.outputs import (
@@ -22,9 +23,9 @@ from lrisk_cli.tables.outputs import (
     write_parts,
     write_table,
 )
-from lrisk_cli.tables.schema import check_dates, check_same_columns, force_cells, look_at, see_cells
-from lrisk_cli.tables.sources import Source, find_sources
-from lrisk_cli.types import Array
+from lrisk_cli.tables.reader import TableFile
+from lrisk_cli.tables.schema import check_dates, check_same_columns, infer_types, inspect_files
+from lrisk_cli.tables.sources import find_sources
 
 __all__ = [
     "BATCH_ROWS", "Batch", "Column", "InvalidCell", "Table", "Texts",
@@ -33,29 +34,25 @@ __all__ = [
 ]  # fmt: skip
 
 BATCH_ROWS = 16_384
-BATCH_CELLS = 1 << 21
-PARQUET_NUMBERS = 1 << 19
-OPEN_COLUMN = 3 << 20  # bytes of pages
-DTYPES = ("number", "category", "string")
-
-Kind = Literal["number", "date", "text", "nested"]
-Values: TypeAlias = "Array | Texts | pa.Array"
+GROUP_NUMBERS = 1 << 19  # read at a time where open columns take memory
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column and what its cells become; nested ones (lists, bytes) cannot be used.
-
-    date: read as a number, days since 1970, that is to be taken apart.
-    """
+    """A column and its type; nested ones (lists, bytes) cannot be used."""
 
     name: str
-    kind: Kind
+    type: ColumnType
+
+    @property
+    def kind(self) -> Kind:
+        """What its cells are to a design."""
+        return self.type.kind
 
     @property
     def numeric(self) -> bool:
-        """Whether its cells are read as numbers."""
-        return self.kind in ("number", "date")
+        """Whether its cells are read as numbers; those of a date are days since 1970."""
+        return self.type.numeric
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,81 +64,74 @@ class Batch:
     columns: dict[str, Values]
     source: str
     source_row: int
-    strays: dict[str, InvalidCell] = field(default_factory=dict)
+    invalid: dict[str, InvalidCell] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """Files of the same columns, read as one table. n_rows is None when only reading tells.
 
-    settled: columns that a model needs as they are, so no option can make them something else.
+    fixed: columns whose type a model fixes, so that no option can change it.
     """
 
     label: str
     columns: tuple[Column, ...]
     n_rows: int | None
-    sources: tuple[Source, ...]
-    layouts: tuple[csvfiles.Layout | None, ...]
-    cells: Mapping[str, Cells]
+    files: tuple[TableFile, ...]
+    types: Mapping[str, ColumnType]
     batch_rows: int
-    settled: frozenset[str] = frozenset()
+    fixed: frozenset[str] = frozenset()
     spelling: Spelling = PLAIN
     allowance: Allowance = field(default_factory=lambda: make_allowance(None))
 
     def column(self, name: str) -> Column:
         """The column of that name. DataError, with the nearest names, when there is none."""
-        if name in self.cells:
-            return Column(name, _kind(self.cells[name]))
+        if name in self.types:
+            return Column(name, self.types[name])
         raise _no_such_column(self.label, name, [column.name for column in self.columns])
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The files it is read from, as messages name them."""
-        return tuple(source.label for source in self.sources)
+        return tuple(file.source.label for file in self.files)
 
     def column_groups(self, names: Sequence[str]) -> list[list[str]]:
         """The columns in the groups in which a caller that needs them all had better read them.
 
-        Every open column of a Parquet file holds some pages, megabytes if the table is long, so
-        a few are read at a time: so many that their pages are few beside the numbers themselves.
+        Every open column of some formats holds memory, so a few are read at a time: so many that
+        what they hold is little beside the numbers themselves.
         """
         step = len(names)
-        if self.n_rows and all(source.format == "parquet" for source in self.sources):
-            affordable = self.n_rows * len(names) * 8 // 6 // OPEN_COLUMN
-            step = max(2, PARQUET_NUMBERS // self.n_rows, affordable)
+        held = min(file.reader.open_column_bytes for file in self.files)
+        if self.n_rows and held:
+            affordable = self.n_rows * len(names) * 8 // 6 // held
+            step = max(2, GROUP_NUMBERS // self.n_rows, affordable)
         return [list(names[start : start + step]) for start in range(0, len(names), step)]
 
     def batches(
         self,
         columns: Sequence[str],
         *,
-        strays_are_missing: bool = False,
+        invalid_as_missing: bool = False,
         as_is: Sequence[str] = (),
     ) -> Iterator[Batch]:
         """The rows in reading order; may be called again.
 
         A number column arrives as float64 with NaN for missing, a text column as Texts, a column
-        of `as_is` as the Arrow array that the file holds. A cell of a number column that is no
-        finite number is a DataError, or missing when strays_are_missing.
+        of `as_is` as the Arrow array that the file holds. A cell that is not of its column's type
+        is a DataError, or missing when invalid_as_missing.
         """
-        for name in (*columns, *as_is):
-            if self.column(name).kind == "nested":
-                is_fixed = name in (*self.settled, *as_is)
-                remedy = "convert it" if is_fixed else f"pass {opt('exclude', name)}"
-                raise DataError(
-                    f"{self.label}, column '{name}': holds neither numbers nor text; {remedy}"
-                )
+        self.refuse_nested(columns, as_is)
         wanted = list(dict.fromkeys((*columns, *as_is)))
         first_row = 0
-        for source, layout in zip(self.sources, self.layouts, strict=True):
-            source_row = 0
-            for block in self._blocks(source, layout, wanted, as_is):
-                if block.strays and not strays_are_missing:
-                    raise self._stray_error(source.label, source_row, block.strays)
+        for file in self.files:
+            label, source_row = file.source.label, 0
+            for block in self._blocks(file, wanted, as_is):
+                if block.invalid and not invalid_as_missing:
+                    raise self._invalid_error(label, source_row, block.invalid)
                 for part in _slices(block, self.batch_rows):
-                    strays = part.strays
                     yield Batch(
-                        first_row, part.n_rows, part.columns, source.label, source_row, strays
+                        first_row, part.n_rows, part.columns, label, source_row, part.invalid
                     )
                     first_row += part.n_rows
                     source_row += part.n_rows
@@ -150,88 +140,91 @@ class Table:
         if first_row == 0:
             raise DataError(f"{self.label}: the table has columns but no rows; nothing to work on")
 
+    def refuse_nested(self, columns: Sequence[str], as_is: Sequence[str] = ()) -> None:
+        """DataError that names the first column that holds neither numbers nor text."""
+        for name in (*columns, *as_is):
+            if self.column(name).kind == "nested":
+                remedy = (
+                    "convert it"
+                    if name in (*self.fixed, *as_is)
+                    else f"pass {opt('exclude', name)}"
+                )
+                raise DataError(
+                    f"{self.label}, column '{name}': holds neither numbers nor text; {remedy}"
+                )
+
     def _blocks(
-        self,
-        source: Source,
-        layout: csvfiles.Layout | None,
-        wanted: Sequence[str],
-        as_is: Sequence[str],
+        self, file: TableFile, wanted: Sequence[str], as_is: Sequence[str]
     ) -> Iterator["_Block"]:
         """The wanted columns of one file, converted. Something is read even if none is in it."""
-        stored = [name for name in wanted if name not in source.partitions]
-        stored = stored or [next(name for name in self.cells if name not in source.partitions)]
+        folders = file.source.partitions
+        stored = [name for name in wanted if name not in folders]
+        stored = stored or [next(name for name in self.types if name not in folders)]
 
         def convert(records: pa.RecordBatch) -> _Block:
             columns = dict(zip(records.schema.names, records.columns, strict=True))
             for name in wanted:
-                if name in source.partitions:
-                    columns[name] = arrow_texts([source.partitions[name]] * records.num_rows)
+                if name in folders:
+                    columns[name] = arrow_texts([folders[name]] * records.num_rows)
             named = {name: columns[name] for name in wanted}
-            converted, strays = _convert(named, self.cells, as_is, self.spelling)
-            return _Block(records.num_rows, converted, strays)
+            converted, invalid = _convert(named, self.types, as_is, self.spelling)
+            return _Block(records.num_rows, converted, invalid)
 
-        coded = [name for name in stored if not self.cells[name].numeric and name not in as_is]
-        if layout is None:
-            rows = min(self.batch_rows, max(256, BATCH_CELLS // len(stored)))
-            yield from map(convert, columnar.read_records(source, stored, rows, coded))
-            return
+        coded = [name for name in stored if not self.types[name].numeric and name not in as_is]
+        return file.batches(stored, coded, self.batch_rows, convert)
 
-        def parse(block: bytes) -> _Block:
-            return convert(csvfiles.parse_block(block, layout, stored, coded))
-
-        yield from csvfiles.read_blocks(source, layout, parse)
-
-    def _stray_error(
-        self, label: str, first_row: int, strays: Mapping[str, InvalidCell]
+    def _invalid_error(
+        self, label: str, first_row: int, invalid: Mapping[str, InvalidCell]
     ) -> DataError:
-        name = min(strays, key=lambda name: strays[name].offset)
-        stray = strays[name]
-        retype = "" if name in self.settled else f" or {opt('dtype', f'{name}=string')}"
+        name = min(invalid, key=lambda name: invalid[name].offset)
+        cell = invalid[name]
+        retype = "" if name in self.fixed else f" or {opt('dtype', f'{name}=string')}"
         return DataError(
-            f"{label}, column '{name}', row {first_row + stray.offset}: {quote(stray.text)} is not "
-            f"a {stray.wanted}; pass {opt('missing', 'drop')}{retype}"
+            f"{label}, column '{name}', row {first_row + cell.offset}: {quote(cell.text)} is not "
+            f"a {cell.wanted}; pass {opt('missing', 'drop')}{retype}"
         )
 
 
 def open_table(
-    inputs: Sequence[str] | Inputs,
+    inputs: str | PathLike[str] | Sequence[str] | Inputs,
     *,
     dtypes: Mapping[str, str] | None = None,
     expected: Mapping[str, str] | None = None,
     batch_rows: int = BATCH_ROWS,
 ) -> Table:
-    """Look at the files and fix what every column is. inputs: or just what the files are called.
+    """Inspect the files and fix the type of every column. inputs: or just one path, or several.
 
-    dtypes: "number", "category" or "string" for columns that must exist; `expected` holds the
-    same, or "date", for columns that a model remembers, which may be absent. Text files are typed
-    by a sample of their first rows; every file must have the columns of the first.
+    dtypes: "number", "category" or "string" for columns that must exist; `expected`: the kinds of
+    the columns that a model needs, which may be absent. Text files are typed by a sample of their
+    first rows; every file must have the columns of the first.
     """
-    inputs = inputs if isinstance(inputs, Inputs) else Inputs(tuple(inputs))
-    found = find_sources(inputs.names)
-    label = found[0].label if len(found) == 1 else f"{found[0].label} and {len(found) - 1} more"
-    looks = [look_at(source, inputs.delimiter) for source in found]
-    for source, look in zip(found, looks, strict=True):
-        inputs.allowance.check_batch(source.label, look.at_once)
-    names = looks[0].names
+    inputs = _as_inputs(inputs)
+    sources = find_sources(inputs.names)
+    label = sources[0].label
+    label = label if len(sources) == 1 else f"{label} and {len(sources) - 1} more"
+    files = inspect_files(sources, inputs.delimiter)
+    for file in files:
+        inputs.allowance.check_batch(file.source.label, file.schema.batch_bytes)
+    names = files[0].names
     for name, dtype in (dtypes or {}).items():
         if dtype not in DTYPES:
             known = ", ".join(DTYPES)
             raise InvalidOption("dtype", f": no such type; use {known}", f"{name}={dtype}")
         if name not in names:
             raise _no_such_column(label, name, names)
-    check_same_columns(found, looks)
-    seen = see_cells(found, looks, inputs.spelling)
-    forced = {**(expected or {}), **(dtypes or {})}
-    cells = {name: force_cells(seen[name], forced.get(name)) for name in names}
-    check_dates(label, looks[0], seen, forced)
-    counts = [look.n_rows for look in looks if look.n_rows is not None]
+    check_same_columns(files)
+    found = infer_types(files, inputs.spelling)
+    asked = {name: DTYPES[dtype] for name, dtype in (dtypes or {}).items()}
+    kinds = {**(expected or {}), **asked}
+    types = {name: convert_type(found[name], kinds.get(name)) for name in names}
+    check_dates(label, files[0].schema, found, kinds)
+    counts = [file.schema.n_rows for file in files if file.schema.n_rows is not None]
     return Table(
         label,
-        tuple(Column(name, _kind(cells[name])) for name in names),
-        sum(counts) if len(counts) == len(looks) else None,
-        found,
-        tuple(look.layout for look in looks),
-        cells,
+        tuple(Column(name, types[name]) for name in names),
+        sum(counts) if len(counts) == len(files) else None,
+        files,
+        types,
         batch_rows,
         frozenset(expected or ()),
         inputs.spelling,
@@ -239,10 +232,19 @@ def open_table(
     )
 
 
+def _as_inputs(inputs: str | PathLike[str] | Sequence[str] | Inputs) -> Inputs:
+    """The inputs; a single path is one of them, not a sequence of letters."""
+    if isinstance(inputs, Inputs):
+        return inputs
+    if isinstance(inputs, str | PathLike):
+        return Inputs((fspath(inputs),))
+    return Inputs(tuple(inputs))
+
+
 def join_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
     """Arrow arrays one after the other; as text when their types differ."""
     if len({array.type for array in arrays}) > 1:
-        arrays = [array.cast(pa.string()) for array in arrays]
+        arrays = [compute.cast(array, pa.string()) for array in arrays]
     return pa.concat_arrays(arrays)
 
 
@@ -250,34 +252,25 @@ def join_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
 class _Block:
     n_rows: int
     columns: dict[str, Values]
-    strays: dict[str, InvalidCell]
-
-
-def _kind(cells: Cells) -> Kind:
-    if cells is Cells.NESTED:
-        return "nested"
-    return "number" if cells.numeric else "text"
+    invalid: dict[str, InvalidCell]
 
 
 def _convert(
     columns: Mapping[str, pa.Array],
-    cells: Mapping[str, Cells],
+    types: Mapping[str, ColumnType],
     as_is: Sequence[str],
     spelling: Spelling,
 ) -> tuple[dict[str, Values], dict[str, InvalidCell]]:
     converted: dict[str, Values] = {}
-    strays: dict[str, InvalidCell] = {}
+    invalid: dict[str, InvalidCell] = {}
     for name, column in columns.items():
         if name in as_is:
-            coded = pa.types.is_dictionary(column.type)
-            converted[name] = column.dictionary_decode() if coded else column
-        elif cells[name].numeric:
-            converted[name], stray = to_numbers(column, cells[name], spelling)
-            if stray is not None:
-                strays[name] = stray
-        else:
-            converted[name] = to_texts(column, cells[name], spelling)
-    return converted, strays
+            converted[name] = compute.dictionary_decode(column)
+            continue
+        converted[name], cell = types[name].read(column, spelling)
+        if cell is not None:
+            invalid[name] = cell
+    return converted, invalid
 
 
 def _slices(block: _Block, n_rows: int) -> Iterator[_Block]:
@@ -288,7 +281,7 @@ def _slices(block: _Block, n_rows: int) -> Iterator[_Block]:
     for start in range(0, block.n_rows, n_rows):
         rows = slice(start, min(start + n_rows, block.n_rows))
         part = {name: values[rows] for name, values in block.columns.items()}
-        yield _Block(rows.stop - rows.start, part, block.strays if start == 0 else {})
+        yield _Block(rows.stop - rows.start, part, block.invalid if start == 0 else {})
 
 
 def _no_such_column(label: str, name: str, names: Sequence[str]) -> DataError:

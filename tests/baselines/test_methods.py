@@ -6,6 +6,7 @@ from scipy import optimize
 from scipy.special import logsumexp
 from sklearn.linear_model import HuberRegressor, LinearRegression, RANSACRegressor
 
+from helpers.matrix import matrix
 from helpers.problems import small_problem
 from lrisk_cli.baselines.common import Setting, losses_at, refit
 from lrisk_cli.baselines.huber import best_scale, huber_objective
@@ -17,6 +18,7 @@ from lrisk_cli.baselines.term import tilt, tilted_objective
 from lrisk_cli.baselines.trimmed_ml import alternate
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import Problem, make_problem
 
 LOSSES = [("squared", 0), ("logistic", 2), ("logistic", 3)]
@@ -28,7 +30,7 @@ def mean_problem(loss_name: str, n_classes: int, **options: float) -> Problem:
 
 def fit(text: str, problem: Problem, eps: float = 0.2, seed: int = 0):
     rival = parse_rival(text)
-    return fit_rival(rival, problem.X, problem.y, problem.loss, problem.mu, eps=eps, seed=seed)
+    return fit_rival(rival, problem.rows, problem.y, problem.loss, problem.mu, eps=eps, seed=seed)
 
 
 def corrupted_line(share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -116,7 +118,9 @@ def test_tilted_fits_end_where_no_other_descent_gets_lower(loss_name, n_classes,
 
 def test_a_strong_negative_tilt_finds_the_rows_that_agree():
     X, y, w = corrupted_line(0.3)
-    found = fit_rival(parse_rival("term:-1e4"), X, y, make_loss("squared"), 1e-12, eps=0.3)
+    found = fit_rival(
+        parse_rival("term:-1e4"), DenseRows(X), y, make_loss("squared"), 1e-12, eps=0.3
+    )
     np.testing.assert_allclose(found.W[:, 0], w, atol=1e-6)
 
 
@@ -131,12 +135,14 @@ def test_gradients_are_scored_along_their_top_singular_direction(n_outputs, n_ro
     gradients = (X[:, :, None] * slopes[:, None, :]).reshape(n_rows, -1)
     centred = gradients - gradients.mean(axis=0)
     top = np.linalg.svd(centred)[2][0]
-    np.testing.assert_allclose(gradient_scores(X, slopes, 0), np.abs(centred @ top), atol=1e-6)
+    np.testing.assert_allclose(
+        gradient_scores(DenseRows(X), slopes, 0), np.abs(centred @ top), atol=1e-6
+    )
 
 
 def test_alike_gradients_leave_every_row():
     X = np.ones((20, 3))
-    scores = gradient_scores(X, np.zeros((20, 1)), 0)
+    scores = gradient_scores(DenseRows(X), np.zeros((20, 1)), 0)
     np.testing.assert_array_equal(scores, 0.0)
     assert survivors(scores, 0.1).all()
     assert survivors(np.ones(20), 0.1).all()
@@ -151,7 +157,7 @@ def test_sever_drops_planted_rows_of_gaussian_data():
     # The attack of the paper: rows alike, that pull towards the opposite of w.
     X[:100, :-1] = 2.0 * w[:-1] / np.linalg.norm(w[:-1]) + 0.1 * rng.standard_normal((100, 10))
     y[:100] = -(X[:100] @ w) - 5.0
-    found = fit_rival(parse_rival("sever"), X, y, make_loss("squared"), 1e-3, eps=0.1)
+    found = fit_rival(parse_rival("sever"), DenseRows(X), y, make_loss("squared"), 1e-3, eps=0.1)
     assert np.count_nonzero(found.weights[:100]) == 0
     # Four rounds of a twentieth each.
     assert np.count_nonzero(found.weights) == pytest.approx(1000 * 0.95**4, abs=4)
@@ -168,7 +174,9 @@ def test_sever_filters_each_class(n_classes):
     )
     X[:45, :-1] *= 30.0
     y[:45] = (y[:45] + 1) % n_classes
-    problem = make_problem(X, y, make_loss("logistic", n_classes), Spectrum("mean"), 1e-2)
+    problem = make_problem(
+        DenseRows(X), y, make_loss("logistic", n_classes), Spectrum("mean"), 1e-2
+    )
     found = fit("sever", problem, eps=0.1)
     assert np.count_nonzero(found.weights[:45]) <= 15
     for label in range(n_classes):
@@ -184,7 +192,7 @@ def test_sever_filters_each_class(n_classes):
 @pytest.mark.parametrize("share", [0.2, 0.3])
 def test_noiseless_weights_are_recovered_exactly(name, share):
     X, y, w = corrupted_line(share)
-    found = fit_rival(parse_rival(name), X, y, make_loss("squared"), 1e-15, eps=share)
+    found = fit_rival(parse_rival(name), DenseRows(X), y, make_loss("squared"), 1e-15, eps=share)
     np.testing.assert_allclose(found.W[:, 0], w, atol=1e-8)
     bad = np.abs(y - X @ w) > 1e-9
     assert found.scores[bad].min() > found.scores[~bad].max()
@@ -199,7 +207,7 @@ def test_crr_is_the_iteration_of_its_paper():
         v = P @ b + (y - P @ y)
         b = np.where(np.abs(v) >= np.sort(np.abs(v))[-k], v, 0.0)
     expected = np.linalg.solve(X.T @ X + 400 * mu * np.eye(7), X.T @ (y - b))
-    found = fit_rival(parse_rival("crr"), X, y, make_loss("squared"), mu, eps=0.2)
+    found = fit_rival(parse_rival("crr"), DenseRows(X), y, make_loss("squared"), mu, eps=0.2)
     np.testing.assert_allclose(found.W[:, 0], expected, atol=1e-8)
     np.testing.assert_array_equal(found.weights == 0.0, b != 0.0)
 
@@ -214,7 +222,7 @@ def test_stir_weights_are_truncated_and_the_middle_row_weighs_as_in_ridge():
 def test_stir_ends_near_least_absolute_deviations():
     X, y, _ = corrupted_line(0.2, seed=1)
     y = y + 0.5 * np.random.default_rng(0).standard_normal(400)
-    found = fit_rival(parse_rival("stir"), X, y, make_loss("squared"), 1e-12, eps=0.2)
+    found = fit_rival(parse_rival("stir"), DenseRows(X), y, make_loss("squared"), 1e-12, eps=0.2)
     n, d = X.shape
     costs = np.concatenate([np.zeros(d), np.ones(2 * n)])
     split = np.hstack([X, np.eye(n), -np.eye(n)])
@@ -250,10 +258,10 @@ def test_huber_is_scikit_learn_s(epsilon, mu):
     problem.y[:40] += 8.0
     theirs = HuberRegressor(
         epsilon=epsilon, alpha=300 * mu, fit_intercept=False, max_iter=10000, tol=1e-9
-    ).fit(problem.X, problem.y)
+    ).fit(matrix(problem), problem.y)
     found = fit(f"huber:{epsilon}", problem)
     np.testing.assert_allclose(found.W[:, 0], theirs.coef_, atol=2e-5)
-    scale = best_scale(problem.y - problem.X @ found.W[:, 0], epsilon)
+    scale = best_scale(problem.y - matrix(problem) @ found.W[:, 0], epsilon)
     assert scale == pytest.approx(theirs.scale_, rel=1e-4)
     attained = huber_objective(problem, theirs.coef_[:, None], theirs.scale_, epsilon)
     assert huber_objective(problem, found.W, scale, epsilon) <= attained * (1.0 + 1e-9)
@@ -266,7 +274,9 @@ def test_ransac_is_scikit_learn_s(seed):
     theirs = RANSACRegressor(
         LinearRegression(fit_intercept=False), min_samples=7, random_state=seed % 2**32
     ).fit(X, y)
-    found = fit_rival(parse_rival("ransac"), X, y, make_loss("squared"), 1e-14, eps=0.2, seed=seed)
+    found = fit_rival(
+        parse_rival("ransac"), DenseRows(X), y, make_loss("squared"), 1e-14, eps=0.2, seed=seed
+    )
     np.testing.assert_allclose(found.W[:, 0], theirs.estimator_.coef_, atol=1e-9)
     np.testing.assert_array_equal(found.weights > 0.0, theirs.inlier_mask_)
 
@@ -283,7 +293,7 @@ def test_more_trials_find_no_smaller_consensus(n_classes):
 def test_support_vectors_of_two_classes_close_the_duality_gap():
     problem = mean_problem("logistic", 2)
     signs = 2.0 * problem.y - 1.0
-    rows, cost = signs[:, None] * problem.X, 1.0 / (problem.n_rows * problem.mu)
+    rows, cost = signs[:, None] * matrix(problem), 1.0 / (problem.n_rows * problem.mu)
 
     def dual(alpha: np.ndarray) -> tuple[float, np.ndarray]:
         w = rows.T @ alpha
@@ -304,7 +314,7 @@ def test_support_vectors_of_numbers_cannot_be_improved():
     w = fit("svm", problem).W[:, 0]
 
     def objective(v: np.ndarray) -> float:
-        beyond = np.maximum(np.abs(problem.y - problem.X @ v) - 0.1, 0.0)
+        beyond = np.maximum(np.abs(problem.y - matrix(problem) @ v) - 0.1, 0.0)
         return beyond.mean() + 0.5 * problem.mu * v @ v
 
     start = objective(w)
@@ -339,13 +349,15 @@ def test_the_factor_says_how_much_is_trimmed(text, n_kept):
 
 def test_stir_has_nothing_to_learn_from_a_target_of_zeros():
     X, y, _ = corrupted_line(0.0)
-    found = fit_rival(parse_rival("stir"), X, 0.0 * y, make_loss("squared"), 1e-6, eps=0.2)
+    found = fit_rival(
+        parse_rival("stir"), DenseRows(X), 0.0 * y, make_loss("squared"), 1e-6, eps=0.2
+    )
     assert not found.W.any()
     assert "the target is 0 everywhere" in found.note
 
 
 def test_huber_ends_where_most_rows_are_met_exactly():
     X, y, w = corrupted_line(0.0)
-    found = fit_rival(parse_rival("huber"), X, y, make_loss("squared"), 1e-30, eps=0.2)
+    found = fit_rival(parse_rival("huber"), DenseRows(X), y, make_loss("squared"), 1e-30, eps=0.2)
     assert found.W[:, 0] == pytest.approx(w, abs=1e-9)
     assert "most rows are met exactly" in found.note

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from helpers.docs import markdown_table
 from lrisk_cli.baselines import erm
 from lrisk_cli.baselines.common import RivalFit
 from lrisk_cli.baselines.registry import (
     FAMILIES,
-    Family,
     Rival,
     check_rival,
     fit_rival,
@@ -18,7 +18,9 @@ from lrisk_cli.baselines.registry import (
 )
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.losses.losses import make_loss
-from lrisk_cli.names import RIVALS, Task
+from lrisk_cli.names import Task
+from lrisk_cli.parameters import spell, spell_number
+from lrisk_cli.rows.dense import DenseRows
 
 TASKS = {"numbers": 0, "two classes": 2, "four classes": 4}
 CASES = [
@@ -27,7 +29,7 @@ CASES = [
     for task in TASKS
     if task == "numbers" or Task.CLASSIFICATION in family.tasks
 ]
-ROBUST = [name for name in RIVALS if name not in ("erm", "svm")]
+ROBUST = [name for name in FAMILIES if name not in ("erm", "svm")]
 N_ROWS, N_BAD = 300, 60
 
 
@@ -49,22 +51,34 @@ def contaminated(n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray,
 def fit(name: str, task: str, *, eps: float = 0.2, seed: int = 0, mu: float = 1e-3) -> RivalFit:
     X, y, _ = contaminated(TASKS[task])
     loss = make_loss("logistic" if TASKS[task] else "squared", TASKS[task])
-    return fit_rival(parse_rival(name), X, y, loss, mu, eps=eps, seed=seed)
+    return fit_rival(parse_rival(name), DenseRows(X), y, loss, mu, eps=eps, seed=seed)
 
 
-def test_the_words_and_the_methods_are_the_same():
-    assert list(RIVALS) == list(FAMILIES)
-
-
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_a_rival_is_read_and_spelled(name):
     assert parse_rival(f" {name.upper()} ") == Rival(name)
     assert str(parse_rival(name)) == name
 
 
-@pytest.mark.parametrize("text", ["term:-2", "sever:3", "ransac:50", "huber:2", "trimmed-ml:2"])
-def test_a_parameter_is_read_and_spelled(text):
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [(name, family.parameter) for name, family in FAMILIES.items() if family.parameter],
+)
+def test_a_parameter_is_read_and_spelled(name, parameter):
+    text = spell(name, parameter.example)
+    assert parse_rival(text) == Rival(name, parameter.example)
     assert str(parse_rival(text)) == text
+    assert parameter.default is not None, "a rival's name alone must do"
+
+
+def test_the_manual_lists_exactly_the_rivals_and_their_defaults():
+    rows = markdown_table("docs/compare.md", "rival")
+    assert [row[0].strip("`") for row in rows] == list(FAMILIES)
+    for name, _, number in rows:
+        parameter = FAMILIES[name.strip("`")].parameter
+        assert bool(number) == (parameter is not None)
+        if parameter is not None:
+            assert number.endswith(parameter.shown or spell_number(parameter.default))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +87,7 @@ def test_a_parameter_is_read_and_spelled(text):
         ("sevre", "did you mean sever"),
         ("lasso", "known rivals: erm, term"),
         ("erm:2", "erm takes no parameter; got 'erm:2', write erm"),
-        ("term:cold", "term tilt must be a number; got 'cold'"),
+        ("term:cold", "term tilt must be a number, for example term:-2; got 'cold'"),
         ("term:0", "a number other than 0; got 0"),
         ("term:inf", "a number other than 0; got inf"),
         ("sever:2.5", "a whole number, at least 1; got 2.5"),
@@ -113,7 +127,7 @@ def test_a_fit_has_weights_scores_and_a_note_and_leaves_its_rows_alone(name, tas
     X, y, _ = contaminated(TASKS[task])
     X_before, y_before = X.copy(), y.copy()
     loss = make_loss("logistic" if TASKS[task] else "squared", TASKS[task])
-    found = fit_rival(parse_rival(name), X, y, loss, 1e-3, eps=0.2)
+    found = fit_rival(parse_rival(name), DenseRows(X), y, loss, 1e-3, eps=0.2)
     np.testing.assert_array_equal(X, X_before)
     np.testing.assert_array_equal(y, y_before)
     assert found.W.shape == (5, loss.n_outputs)
@@ -135,13 +149,13 @@ def test_the_same_seed_gives_the_same_fit(name, task):
 
 
 def test_linear_algebra_keeps_to_one_thread(monkeypatch):
-    seen = []
+    seen, plain = [], erm.fit
 
     def watch(problem, setting):
         seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
-        return erm.fit(problem, setting)
+        return plain(problem, setting)
 
-    monkeypatch.setitem(FAMILIES, "erm", Family(watch))
+    monkeypatch.setattr(erm, "fit", watch)
     with threadpool_limits(2):
         fit("erm", "numbers")
     assert set(seen) == {1}
@@ -184,14 +198,16 @@ def test_nothing_to_remove_leaves_the_mean(name):
 def test_support_vectors_need_two_classes():
     X, y, _ = contaminated(2)
     with pytest.raises(DataError, match="one class only"):
-        fit_rival(Rival("svm"), X, np.zeros_like(y), make_loss("logistic", 2), 1e-3, eps=0.1)
+        fit_rival(
+            Rival("svm"), DenseRows(X), np.zeros_like(y), make_loss("logistic", 2), 1e-3, eps=0.1
+        )
 
 
 def test_a_class_without_rows_is_never_the_support_vectors_answer():
     X, y, _ = contaminated(2)
     loss = make_loss("logistic", 4)
     for codes in (2 * y, np.where(np.arange(N_ROWS) % 5, 2 * y, 3).astype(np.int32)):
-        W = fit_rival(Rival("svm"), X, codes, loss, 1e-3, eps=0.1).W
+        W = fit_rival(Rival("svm"), DenseRows(X), codes, loss, 1e-3, eps=0.1).W
         predicted = np.argmax(X @ W, axis=1)
         assert not np.any(predicted == 1)
         # A fifth of the labels are wrong, and in the second case another fifth tell nothing.

@@ -214,7 +214,7 @@ def test_gates_hold_for_clusters(folder):
     result = document(lrisk(folder, *judge, "--fail-on", "outlier_fraction>=0"), 1)
     assert result["gates"][0]["failed"]
     run = lrisk(folder, *judge, "--fail-on", "rmse>1")
-    assert "unknown metric 'rmse'" in refusal(run, 2)
+    assert "rmse is a metric of regression" in refusal(run, 2)
 
 
 def test_predict_writes_cluster_distance_and_outlier(folder):

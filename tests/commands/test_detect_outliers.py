@@ -389,7 +389,7 @@ def test_rows_can_come_through_a_pipe_and_go_through_one(folder):
         (["--contamination", "some"], 2, "takes auto or a fraction"),
         (["--top", "0"], 2, "--top"),
         (["-k", "3"], 2, "-k is for tables without a --target"),
-        (["--fail-on", "rmse>1"], 2, "unknown metric 'rmse'"),
+        (["--fail-on", "rmse>1"], 2, "rmse is a metric of regression"),
         (["--fail-on", "outliers"], 2, "is not a condition"),
         (["--l2", "0"], 2, "--l2 must be greater than 0"),
         (["--model", "price.json"], 2, "--features is for a fit, and --model names one"),

@@ -143,9 +143,9 @@ def test_one_class_left_is_refused_and_nothing_is_written(folder):
         (("--risk", "lower-extremile:2", "--smoothing", "entropy"), "loss; leave it out"),
         (("--risk", "lower-extremile:2", "--smoothing", "softplus"), "lower-extremile:2 has none"),
         (("--risk", "esrm:1", "--smoothing", "softplus"), "esrm:1 rises with the loss; pass l2"),
-        ((*SUB, "--smoothing", "softplus", "--solver", "sgd"), "belongs to subgradient or trimmed"),
+        ((*SUB, "--smoothing", "softplus", "--solver", "sgd"), "only by subgradient and trimmed"),
         ((*SUB, "--solver", "newton"), "--solver newton needs a convex risk"),
-        ((*SUB, "--momentum", "0.5"), "--momentum has no meaning for --solver auto"),
+        ((*SUB, "--momentum", "0.5"), "--momentum is not used by --solver auto"),
     ],
 )
 def test_what_falling_risks_do_not_take_is_refused(folder, flags, words):

@@ -295,11 +295,12 @@ def test_the_summary_of_a_step_is_appended_to(folder):
 def test_a_figure_of_another_command_is_named_as_such(tmp_path):
     folder = add_house_files(tmp_path)
     for metric, command in {
-        "outlier_fraction": "detect-outliers",
+        "outlier_fraction": "detect-outliers and clusters",
         "difference:0.9": "quantile-report",
     }.items():
         run = lrisk(folder, "evaluate", "price.json", "houses.csv", "--fail-on", f"{metric}>0")
-        assert f"{metric} is a figure of lrisk {command}, not of this command" in refusal(run, 2)
+        name = metric.partition(":")[0]
+        assert f"{name} is a metric of lrisk {command}, which is not judged" in refusal(run, 2)
 
 
 def test_a_summary_that_cannot_be_written_is_named(tmp_path):

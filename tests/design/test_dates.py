@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.matrix import matrix
 from helpers.program import document, lrisk, refusal
 from lrisk_cli.design.dates import MONTHS, PARTS, WEEKDAYS, Calendar, spell_date, write_parts
 from lrisk_cli.design.design import Design, DesignOptions, build_design
@@ -21,7 +22,7 @@ from lrisk_cli.design.planning import plan_design
 from lrisk_cli.models import model_text as modeltext
 from lrisk_cli.models.model import load_model
 from lrisk_cli.names import Dates, Missing, Task
-from lrisk_cli.tables import csv_files as csvfiles
+from lrisk_cli.tables import csv_files
 from lrisk_cli.tables.table import open_table
 
 START = datetime(1970, 1, 1, tzinfo=UTC)
@@ -74,14 +75,14 @@ def test_parts_are_those_of_the_standard_library(moments):
 def test_a_part_that_never_varies_is_left_out():
     calendar = Calendar()
     assert calendar.parts == ()
-    calendar.see(np.array([0.0, np.nan, 7.0, 14.0]))
+    calendar.add(np.array([0.0, np.nan, 7.0, 14.0]))
     assert calendar.parts == ()
-    calendar.see(np.array([31.0]))
+    calendar.add(np.array([31.0]))
     assert calendar.parts == ("month=Jan", "month=Feb", "weekday=Thu", "weekday=Sun")
-    calendar.see(np.array([0.5]))
+    calendar.add(np.array([0.5]))
     # Noon and midnight are the same on the wave of half a day, and both at height 0 of its sine.
     assert calendar.parts[4:] == ("day_cos",)
-    calendar.see(np.array([0.7]))
+    calendar.add(np.array([0.7]))
     assert calendar.parts[4:] == PARTS[-4:]
 
 
@@ -107,11 +108,11 @@ def test_columns_are_days_parts_and_the_mark_of_a_hole(tmp_path):
     assert feature.fill == days_since(middle)
     filled = [*moments[:-1], middle]
     days = np.array([days_since(moment) for moment in filled])
-    np.testing.assert_allclose(feature.mean + feature.scale * design.X[:, 0], days)
+    np.testing.assert_allclose(feature.mean + feature.scale * matrix(design)[:, 0], days)
     kept = [PARTS.index(part) for part in feature.parts]
     expected = np.array([parts_of(moment) for moment in filled])[:, kept]
-    np.testing.assert_allclose(design.X[:, 1 : feature.n_values], expected, atol=1e-15)
-    assert design.X[:, feature.n_values].tolist() == [0.0] * 40 + [1.0]
+    np.testing.assert_allclose(matrix(design)[:, 1 : feature.n_values], expected, atol=1e-15)
+    assert matrix(design)[:, feature.n_values].tolist() == [0.0] * 40 + [1.0]
 
 
 @settings(max_examples=40, deadline=None)
@@ -127,21 +128,21 @@ def test_format_and_batches_do_not_change_a_bit(tmp_path_factory, moments, batch
     designs = [build_design(open_table([parquet], batch_rows=batch_rows), PARTED)[0]]
     designs.append(build_design(open_table([parquet]), PARTED)[0])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csvfiles, "BLOCK_BYTES", block)
+        patch.setattr(csv_files, "BLOCK_BYTES", block)
         table = open_table([text], expected={"when": "date"})
         designs.append(build_design(table, PARTED)[0])
     for design in designs[1:]:
-        assert design.X.tobytes() == designs[0].X.tobytes()
+        assert matrix(design).tobytes() == matrix(designs[0]).tobytes()
         assert design.encoding == designs[0].encoding
         assert design.fingerprint == designs[0].fingerprint
-    assert scored_again(designs[0], parquet, batch_rows) == designs[0].X.tobytes()
+    assert scored_again(designs[0], parquet, batch_rows) == matrix(designs[0]).tobytes()
 
 
 def scored_again(design: Design, path: str, batch_rows: int) -> bytes:
     """The rows of a file as the encoding of a design makes them, batch by batch."""
     table = open_table([path], expected=design.encoding.dtypes, batch_rows=batch_rows)
     batches = table.batches(["when", "x", "y"])
-    return np.concatenate([design.encoding.encode(batch).X for batch in batches]).tobytes()
+    return np.concatenate([matrix(design.encoding.encode(batch)) for batch in batches]).tobytes()
 
 
 @pytest.mark.parametrize("missing", [Missing.DROP, Missing.IMPUTE])
@@ -151,7 +152,7 @@ def test_a_dry_run_counts_the_parts(tmp_path, missing):
         options = DesignOptions("y", dates=Dates.PARTS, missing=missing, task=Task.REGRESSION)
         plan = plan_design(open_table([path]), options, flat=True)
         design, _ = build_design(open_table([path]), options)
-        assert plan.n_columns == design.X.shape[1]
+        assert plan.n_columns == design.rows.shape[1]
         assert plan.features[0].kind == "date"
 
 

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from helpers.matrix import matrix
 from helpers.program import unmeasured
 from lrisk_cli.design.design import Design, DesignOptions, build_design
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import Missing, Scaling, Standardize, Task, Unseen
-from lrisk_cli.tables import csv_files as csvfiles
+from lrisk_cli.tables import csv_files
 from lrisk_cli.tables.table import Table, open_table
 
 COLORS = ["red", "blue", "green", "blue", "red", "blue"]
@@ -66,7 +67,7 @@ def test_numbers_are_scaled_by_median_and_mad_where_asked(tmp_path):
         values = ROWS[name].to_numpy().astype(float)
         mad = np.median(np.abs(values - np.median(values)))
         expected = (values - np.median(values)) / (1.4826 * mad)
-        np.testing.assert_allclose(design.X[:, at], expected, rtol=1e-14)
+        np.testing.assert_allclose(matrix(design)[:, at], expected, rtol=1e-14)
     prices = ROWS["price"].to_numpy()
     mad = np.median(np.abs(prices - np.median(prices)))
     np.testing.assert_allclose(design.y, (prices - np.median(prices)) / (1.4826 * mad), rtol=1e-14)
@@ -79,7 +80,7 @@ def test_where_mad_is_zero_the_deviation_stands_in_and_then_one(tmp_path):
     rare, same = design.encoding.features[-2:]
     assert (rare.mean, rare.scale) == (0.0, pytest.approx(np.std([0, 0, 0, 0, 0, 6])))
     assert (same.mean, same.scale) == (2.5, 1.0)
-    assert "column 'same' is constant (2.5) and teaches nothing" in design.notes
+    assert "column 'same' is constant (2.5) and has no effect" in design.notes
 
 
 def test_holes_are_filled_before_the_median_distance_is_taken(tmp_path):
@@ -107,25 +108,25 @@ def test_numbers_are_standardised_and_texts_one_hot_as_scikit_learn_does(tmp_pat
     scaled = StandardScaler().fit_transform(numbers)
     one_hot = OneHotEncoder(sparse_output=False).fit_transform(np.array(COLORS)[:, None])
     expected = np.column_stack([scaled[:, 0], one_hot, scaled[:, 1], np.ones(6)])
-    np.testing.assert_allclose(design.X, expected, rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(matrix(design), expected, rtol=1e-14, atol=1e-15)
     prices = StandardScaler().fit_transform(np.array(ROWS["price"].to_pylist())[:, None])[:, 0]
     np.testing.assert_allclose(design.y, prices, rtol=1e-14)
     names = ("size", "color=blue", "color=green", "color=red", "age", "(intercept)")
     assert design.encoding.column_names == names
-    assert design.X.flags.c_contiguous
-    assert design.X.dtype == design.y.dtype == np.float64
-    assert design.rows.tolist() == [0, 1, 2, 3, 4, 5]
+    assert matrix(design).flags.c_contiguous
+    assert matrix(design).dtype == design.y.dtype == np.float64
+    assert design.row_numbers.tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_without_standardising_the_numbers_are_those_of_the_file(tmp_path):
     options = replace(OPTIONS, standardize=Standardize.NONE, intercept=False, exclude=("color",))
     design = design_of(tmp_path, ROWS, options)
-    assert design.X[:, 0].tolist() == ROWS["size"].to_pylist()
-    assert design.X[:, 1].tolist() == ROWS["age"].to_pylist()
+    assert matrix(design)[:, 0].tolist() == ROWS["size"].to_pylist()
+    assert matrix(design)[:, 1].tolist() == ROWS["age"].to_pylist()
     assert design.y.tolist() == ROWS["price"].to_pylist()
     features_only = design_of(tmp_path, ROWS, replace(OPTIONS, standardize=Standardize.FEATURES))
     assert features_only.y.tolist() == ROWS["price"].to_pylist()
-    assert abs(features_only.X[:, 0].mean()) < 1e-15
+    assert abs(matrix(features_only)[:, 0].mean()) < 1e-15
 
 
 def test_a_constant_column_is_zero_exactly_and_noted(tmp_path):
@@ -133,9 +134,9 @@ def test_a_constant_column_is_zero_exactly_and_noted(tmp_path):
         "one", pa.array(["k"] * 6)
     )
     design = design_of(tmp_path, table)
-    assert (design.X[:, design.encoding.column_names.index("same")] == 0.0).all()
-    assert "column 'same' is constant (0.1) and teaches nothing" in design.notes
-    assert "column 'one' is constant ('k') and teaches nothing" in design.notes
+    assert (matrix(design)[:, design.encoding.column_names.index("same")] == 0.0).all()
+    assert "column 'same' is constant (0.1) and has no effect" in design.notes
+    assert "column 'one' is constant ('k') and has no effect" in design.notes
 
 
 def test_scales_are_right_far_from_zero(tmp_path):
@@ -152,7 +153,7 @@ def test_the_most_frequent_categories_keep_a_column(tmp_path):
     table = pa.table({"t": texts, "y": np.arange(30.0)})
     design = design_of(tmp_path, table, DesignOptions("y", max_categories=2, intercept=False))
     assert design.encoding.column_names == ("t=b", "t=c", "t=(other)")
-    assert design.X[:6].tolist() == [
+    assert matrix(design)[:6].tolist() == [
         [0, 0, 1], [0, 1, 0], [0, 1, 0], [1, 0, 0], [1, 0, 0], [0, 0, 1]
     ]  # fmt: skip
     assert any("4 categories; the 2 most frequent" in note for note in design.notes)
@@ -213,11 +214,11 @@ def test_a_missing_cell_is_refused_with_its_place(tmp_path):
 def test_dropped_rows_are_counted_by_their_first_missing_column(tmp_path):
     table = HOLED.set_column(3, "price", pa.array([10.0, 30.0, None, 70.0, 40.0, 60.0]))
     design = design_of(tmp_path, table, replace(OPTIONS, missing=Missing.DROP))
-    assert design.rows.tolist() == [0, 3, 5]
+    assert design.row_numbers.tolist() == [0, 3, 5]
     assert (design.counts.read, design.counts.used) == (6, 3)
     assert design.counts.dropped == {"missing price": 1, "missing size": 2}
     whole = design_of(tmp_path, ROWS.take([0, 3, 5]))
-    np.testing.assert_array_equal(design.X, whole.X)
+    np.testing.assert_array_equal(matrix(design), matrix(whole))
     np.testing.assert_array_equal(design.y, whole.y)
 
 
@@ -226,7 +227,7 @@ def test_missing_cells_are_filled_and_marked_as_scikit_learn_does(tmp_path):
     sizes = np.array(HOLED["size"].to_pylist(), float)[:, None]
     filled = SimpleImputer(strategy="median", add_indicator=True).fit_transform(sizes)
     filled[:, :1] = StandardScaler().fit_transform(filled[:, :1])
-    np.testing.assert_allclose(design.X[:, :2], filled, rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(matrix(design)[:, :2], filled, rtol=1e-14, atol=1e-15)
     assert design.encoding.features[0].fill == 4.5
     assert design.encoding.features[1].fill == "blue"
     names = design.encoding.column_names
@@ -235,8 +236,8 @@ def test_missing_cells_are_filled_and_marked_as_scikit_learn_does(tmp_path):
     )  # fmt: skip
     colors = HOLED["color"].to_pylist()
     expected = [[float((c or "blue") == name) for name in ("blue", "green", "red")] for c in colors]
-    assert design.X[:, 2:5].tolist() == expected
-    assert design.X[:, 5].tolist() == [float(color is None) for color in colors]
+    assert matrix(design)[:, 2:5].tolist() == expected
+    assert matrix(design)[:, 5].tolist() == [float(color is None) for color in colors]
     assert design.counts.dropped == {}
     n_missing = {name: HOLED[name].null_count for name in ("size", "color")}
     assert design.counts.filled == n_missing
@@ -250,7 +251,7 @@ def test_only_columns_with_holes_to_learn_from_are_marked(tmp_path):
     path = str(tmp_path / "holed.parquet")
     pq.write_table(HOLED, path)
     (batch,) = open_table([path]).batches(HOLED.column_names)
-    assert whole.encoding.encode(batch).X.shape == whole.X.shape
+    assert whole.encoding.encode(batch).rows.shape == whole.rows.shape
     assert whole.encoding.encode(batch).filled == {
         name: HOLED[name].null_count for name in ("size", "color")
     }
@@ -262,7 +263,7 @@ def test_scoring_repeats_the_indicators_of_the_fit(tmp_path):
     design = design_of(tmp_path, HOLED, replace(OPTIONS, missing=Missing.IMPUTE))
     (batch,) = open_table([str(tmp_path / "t.parquet")]).batches(HOLED.column_names)
     encoded = design.encoding.encode(batch)
-    np.testing.assert_array_equal(encoded.X, design.X)
+    np.testing.assert_array_equal(matrix(encoded), matrix(design))
     assert encoded.filled == design.counts.filled
 
 
@@ -338,14 +339,14 @@ def test_what_is_learned_comes_from_the_rows_to_learn_from(tmp_path):
     train, test = build_design(table, options, hold_out=lambda n_rows: mask[:n_rows])
     alone = design_of(tmp_path, HOLED.filter(pa.array(~mask)), options)
     assert train.encoding == alone.encoding
-    np.testing.assert_array_equal(train.X, alone.X)
+    np.testing.assert_array_equal(matrix(train), matrix(alone))
     np.testing.assert_array_equal(train.y, alone.y)
-    assert (train.rows.tolist(), test.rows.tolist()) == ([0, 2, 3, 5], [1, 4])
+    assert (train.row_numbers.tolist(), test.row_numbers.tolist()) == ([0, 2, 3, 5], [1, 4])
     batches = open_table([save(tmp_path, HOLED)], expected=alone.encoding.dtypes).batches(
         ["size", "color", "age", "price"]
     )
     (encoded,) = [alone.encoding.encode(batch) for batch in batches]
-    np.testing.assert_array_equal(test.X, encoded.X[mask])
+    np.testing.assert_array_equal(matrix(test), matrix(encoded)[mask])
     np.testing.assert_array_equal(test.y, encoded.y[mask])
 
 
@@ -359,7 +360,7 @@ def test_categories_of_held_out_rows_alone_follow_the_unseen_policy(tmp_path):
     options = replace(OPTIONS, unseen=Unseen.OTHER)
     train, test = build_design(table, options, hold_out=hold_out_green)
     assert train.encoding.features[1].categories == ("blue", "red")
-    assert test.X[0, 1:3].tolist() == [0.0, 0.0]
+    assert matrix(test)[0, 1:3].tolist() == [0.0, 0.0]
 
 
 # The same rows, the same design
@@ -386,12 +387,12 @@ def test_format_and_batches_do_not_change_a_bit(tmp_path_factory, rows, missing,
     designs = [build_design(open_table([parquet]), options)[0]]
     designs.append(build_design(open_table([parquet], batch_rows=batch_rows), options)[0])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csvfiles, "BLOCK_BYTES", block)
+        patch.setattr(csv_files, "BLOCK_BYTES", block)
         designs.append(build_design(open_table([text], expected=kinds), options)[0])
     for design in designs[1:]:
-        assert design.X.tobytes() == designs[0].X.tobytes()
+        assert matrix(design).tobytes() == matrix(designs[0]).tobytes()
         assert design.y.tobytes() == designs[0].y.tobytes()
-        assert design.rows.tolist() == designs[0].rows.tolist()
+        assert design.row_numbers.tolist() == designs[0].row_numbers.tolist()
         assert design.encoding == designs[0].encoding
         assert design.counts == designs[0].counts
         assert design.fingerprint == designs[0].fingerprint
@@ -403,7 +404,7 @@ def test_one_file_or_ten_give_the_same_design(tmp_path):
     whole = design_of(tmp_path, table, DesignOptions("y"))
     paths = [save(tmp_path, table.slice(k * 100, 100), f"part{k}.parquet") for k in range(10)]
     parts, _ = build_design(open_table(paths), DesignOptions("y"))
-    assert parts.X.tobytes() == whole.X.tobytes()
+    assert matrix(parts).tobytes() == matrix(whole).tobytes()
     assert parts.fingerprint == whole.fingerprint
 
 
@@ -433,7 +434,7 @@ def test_adult_rows_without_missing_cells_are_those_its_documentation_counts(rea
     assert sum(design.counts.dropped.values()) == 2_399
     assert design.encoding.target.classes == ("<=50K", ">50K")
     one_hot = [feature for feature in design.encoding.features if feature.kind == "category"]
-    assert design.X[:, :-1].sum() == pytest.approx(30_162 * len(one_hot), abs=1e-6)
+    assert matrix(design)[:, :-1].sum() == pytest.approx(30_162 * len(one_hot), abs=1e-6)
 
 
 def test_diabetes_keeps_the_text_none_and_flights_their_hours(real_data):
@@ -443,7 +444,7 @@ def test_diabetes_keeps_the_text_none_and_flights_their_hours(real_data):
     assert "None" in design.encoding.features[0].categories
     assert design.encoding.target.classes == ("<30", ">30", "NO")
     table = open_table([str(real_data / "nyc_flights_2013.parquet")])
-    assert table.column("time_hour").kind == "number"
+    assert table.column("time_hour").kind == "date"
     design, _ = build_design(
         table, DesignOptions("arr_delay", ("carrier", "distance"), missing=Missing.DROP)
     )
@@ -460,7 +461,7 @@ def kilobytes(field):
     return next(int(line.split()[1]) for line in lines if line.startswith(field))
 base = kilobytes('VmRSS')
 design, _ = build_design(open_table([sys.argv[1]]), DesignOptions('y'))
-print((kilobytes('VmHWM') - base) * 1024, design.X.nbytes)
+print((kilobytes('VmHWM') - base) * 1024, design.rows.dense_rows(slice(None)).nbytes)
 """
 
 
@@ -492,12 +493,12 @@ def test_a_design_without_a_target_has_features_only(tmp_path):
     options = DesignOptions(None, id_column="c", intercept=False)
     design, _ = build_design(table, options)
     deviation = np.sqrt(8 / 3)
-    np.testing.assert_allclose(design.X[:, 0], [-2 / deviation, 0, 2 / deviation])
-    np.testing.assert_array_equal(design.X[:, 1:], [[1, 0], [0, 1], [1, 0]])
+    np.testing.assert_allclose(matrix(design)[:, 0], [-2 / deviation, 0, 2 / deviation])
+    np.testing.assert_array_equal(matrix(design)[:, 1:], [[1, 0], [0, 1], [1, 0]])
     assert len(design.y) == len(design.targets) == 0
     assert design.encoding.goal is None
     assert design.encoding.column_names == ("a", "b=x", "b=y")
-    assert design.encoding.dtypes == {"a": "number", "b": "string"}
+    assert design.encoding.dtypes == {"a": "number", "b": "category"}
     with pytest.raises(TypeError, match="no target"):
         _ = design.encoding.target
 
@@ -508,7 +509,7 @@ def test_rows_without_a_target_are_dropped_for_their_features_only(tmp_path):
     assert (design.counts.used, design.counts.dropped) == (2, {"missing a": 1})
     encoded = design.encoding.encode(next(table.batches(["a", "b"])))
     assert encoded.y is None
-    np.testing.assert_array_equal(encoded.X, design.X)
+    np.testing.assert_array_equal(matrix(encoded), matrix(design))
 
 
 def test_a_column_set_aside_is_no_feature(tmp_path):
@@ -524,6 +525,6 @@ def test_many_constant_columns_are_told_in_two_lines(tmp_path):
     table = table_of(tmp_path, ",".join(["a", *names]) + "\n1" + ",0" * 20 + "\n2" + ",0" * 20)
     design, _ = build_design(table, DesignOptions(None))
     assert design.notes == (
-        "column 'c0' is constant (0) and teaches nothing",
-        "19 more columns are constant and teach nothing",
+        "column 'c0' is constant (0) and has no effect",
+        "19 more columns are constant and have no effect",
     )

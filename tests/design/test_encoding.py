@@ -7,17 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lrisk_cli.design.encoding import Encoding, Feature, Target
+from helpers.matrix import matrix
+from lrisk_cli.design.columns.category import CategoryFeature
+from lrisk_cli.design.columns.number import NumberFeature
+from lrisk_cli.design.encoding import Encoding, Target
 from lrisk_cli.errors import DataError
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.table import Batch, open_table
 
 FEATURES = (
-    Feature("size", "number", mean=3.0, scale=0.7, fill=2.5),
-    Feature("color", "category", categories=("blue", "red"), fill="red"),
-    Feature("brand", "category", categories=("x", "y"), other=True, fill="x"),
-    Feature("age", "number", mean=40.0, scale=13.0, fill=33.0),
+    NumberFeature("size", mean=3.0, scale=0.7, fill=2.5),
+    CategoryFeature("color", categories=("blue", "red"), fill="red"),
+    CategoryFeature("brand", categories=("x", "y"), other=True, fill="x"),
+    NumberFeature("age", mean=40.0, scale=13.0, fill=33.0),
 )
 NUMBER = Target("price", "number", mean=10.0, scale=3.0)
 LETTERS = Target("grade", "class", classes=("a", "b", "c"))
@@ -49,7 +52,7 @@ def test_every_cell_lands_in_its_column():
         "(intercept)",
     )  # fmt: skip
     np.testing.assert_array_equal(
-        encoded.X,
+        matrix(encoded),
         [
             [(1.0 - 3.0) / 0.7, 0, 1, 1, 0, 0, (20.0 - 40.0) / 13.0, 1],
             [(2.0 - 3.0) / 0.7, 1, 0, 0, 0, 1, (30.0 - 40.0) / 13.0, 1],
@@ -71,7 +74,7 @@ def test_an_unseen_category_is_refused_or_left_without_a_column():
     )
     lenient = replace(ENCODING, unseen=Unseen.OTHER)
     encoded = lenient.encode(batch)
-    assert encoded.X[:, 1:3].tolist() == [[0, 1], [0, 0], [1, 0]]
+    assert matrix(encoded)[:, 1:3].tolist() == [[0, 1], [0, 0], [1, 0]]
     assert encoded.n_unseen == 1
 
 
@@ -86,8 +89,8 @@ def test_a_missing_cell_is_refused_dropped_or_filled():
     assert dropping.dropped == {"missing size": 1, "missing color": 1}
     filling = replace(ENCODING, missing=Missing.IMPUTE).encode(batch)
     assert filling.kept.tolist() == [0, 1, 2]
-    assert filling.X[1, 0] == (2.5 - 3.0) / 0.7
-    assert filling.X[:, 2].tolist() == [1.0, 1.0, 1.0]
+    assert matrix(filling)[1, 0] == (2.5 - 3.0) / 0.7
+    assert matrix(filling)[:, 2].tolist() == [1.0, 1.0, 1.0]
     assert dropping.n_missing == filling.n_missing == 2
 
 
@@ -120,12 +123,12 @@ def test_a_row_is_dropped_for_one_reason_only():
 
 
 def test_numbers_match_classes_and_categories_spelled_as_numbers():
-    codes = Feature("code", "category", categories=("0.5", "3"))
+    codes = CategoryFeature("code", categories=("0.5", "3"))
     target = Target("kind", "class", classes=("0", "1", "10"))
     encoding = Encoding((codes,), False, target, Missing.ERROR, Unseen.ERROR)
     columns = {"code": np.array([3.0, 0.5]), "kind": np.array([10.0, 0.0])}
     encoded = encoding.encode(Batch(0, 2, columns, "t.csv", 0))
-    assert encoded.X.tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    assert matrix(encoded).tolist() == [[0.0, 1.0], [1.0, 0.0]]
     assert encoded.y.tolist() == [2, 0]
 
 
@@ -138,19 +141,20 @@ def test_a_table_is_read_with_the_kinds_that_the_fit_saw(tmp_path):
     target = Target("grade", "class", classes=("1", "2"))
     encoding = replace(ENCODING, goal=target, unseen=Unseen.OTHER)
     assert encoding.dtypes == {
-        "size": "number", "color": "string", "brand": "string", "age": "number", "grade": "number",
+        "size": "number", "color": "category", "brand": "category", "age": "number",
+        "grade": "number",
     }  # fmt: skip
-    assert replace(ENCODING, goal=LETTERS).dtypes["grade"] == "string"
+    assert replace(ENCODING, goal=LETTERS).dtypes["grade"] == "category"
     padded = Target("grade", "class", classes=("01", "02"))
-    assert replace(ENCODING, goal=padded).dtypes["grade"] == "string"
+    assert replace(ENCODING, goal=padded).dtypes["grade"] == "category"
     path = tmp_path / "new.csv"
     path.write_text("grade,color,brand,age,size\n1,7,008,,x\n2,8,9,50,3\n3,8,9,50,3\n")
     table = open_table([str(path)], expected=encoding.dtypes)
-    batches = table.batches([*encoding.feature_names, "grade"], strays_are_missing=True)
+    batches = table.batches([*encoding.feature_names, "grade"], invalid_as_missing=True)
     (encoded,) = [replace(encoding, missing=Missing.DROP).encode(batch) for batch in batches]
     assert encoded.kept.tolist() == [1]
     assert encoded.dropped == {"missing size": 1, "unseen class of grade": 1}
-    assert encoded.X[0].tolist() == [0, 0, 0, 0, 0, 1, (50 - 40) / 13, 1]
+    assert matrix(encoded)[0].tolist() == [0, 0, 0, 0, 0, 1, (50 - 40) / 13, 1]
 
 
 ROWS = st.lists(
@@ -179,7 +183,7 @@ def test_rows_encoded_one_by_one_are_those_encoded_together(rows, missing):
 
     together = encode(0, rows)
     alone = [encode(number, [row]) for number, row in enumerate(rows)]
-    assert np.vstack([part.X for part in alone]).tobytes() == together.X.tobytes()
+    assert np.vstack([matrix(part) for part in alone]).tobytes() == matrix(together).tobytes()
     assert np.concatenate([part.y for part in alone]).tobytes() == together.y.tobytes()
     kept = [number for number, part in enumerate(alone) if len(part.kept)]
     assert kept == together.kept.tolist()

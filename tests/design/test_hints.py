@@ -10,7 +10,7 @@ import pytest
 from helpers.program import document, lrisk
 from lrisk_cli.design import duplicate_rows as copies
 from lrisk_cli.design.design import DesignOptions, build_design, read_design
-from lrisk_cli.design.duplicate_rows import count_copies
+from lrisk_cli.design.duplicate_rows import count_duplicates
 from lrisk_cli.names import Missing, Task
 from lrisk_cli.tables.table import open_table
 
@@ -25,7 +25,7 @@ def notes(folder: Path, target: object = Y, **columns: object) -> list[str]:
     pq.write_table(pa.table({**columns, "y": target}), folder / "t.parquet")
     options = DesignOptions("y", missing=Missing.IMPUTE)
     raw = read_design(open_table([str(folder / "t.parquet")]), options)
-    return list(raw.gathered.notes)
+    return list(raw.usable.notes)
 
 
 # Identifiers
@@ -84,8 +84,9 @@ def test_digits_that_are_lost_are_told(tmp_path):
 def test_a_column_that_gives_the_target_away_is_asked_about(tmp_path):
     (note,) = notes(tmp_path, leak=-3.0 * Y + 0.5 * Z, x=Z)
     r = abs(np.corrcoef(Y, -3.0 * Y + 0.5 * Z)[0, 1])
-    assert f"column 'leak' alone nearly gives 'y' away (correlation about {r:.2f})" in note
-    assert "is it known before 'y' is? if not, pass exclude='leak'" in note
+    assert f"column 'leak' alone nearly determines 'y' (correlation about {r:.2f})" in note
+    remedy = "pass exclude='leak' if it is unknown at prediction time"
+    assert f"possible target leakage; {remedy}" in note
     assert notes(tmp_path, good=Y + 0.6 * Z, x=Z) == []  # a correlation of 0.86
 
 
@@ -94,10 +95,10 @@ def test_classes_can_be_given_away_too(tmp_path, kind):
     classes = np.where(Y > 1, "c", np.where(Y > -1, "b", "a"))
     if kind == "texts":
         (note,) = notes(tmp_path, classes, twin=np.char.upper(classes), x=Z)
-        assert "column 'twin' alone nearly gives 'y' away (about 100 % explained)" in note
+        assert "column 'twin' alone nearly determines 'y' (about 100 % explained)" in note
     else:
         (note,) = notes(tmp_path, (Y > 0) * 1, twin=(Y > 0) * 5.0 + 0.1 * Z, x=Z)
-        assert "column 'twin' alone nearly gives 'y' away" in note
+        assert "column 'twin' alone nearly determines 'y'" in note
     # As many texts as rows would explain anything.
     rare = RNG.choice([f"t{k}" for k in range(N // 3)], N)
     assert notes(tmp_path, classes, rare=rare, x=Z) == []
@@ -184,10 +185,10 @@ def raw_of(folder: Path, columns: dict, **how):
 
 
 def test_rows_that_repeat_are_counted(tmp_path):
-    assert count_copies(raw_of(tmp_path, ROWS).gathered.rows) == 4
-    assert count_copies(raw_of(tmp_path, ROWS | {"y": range(9)}).gathered.rows) == 0
+    assert count_duplicates(raw_of(tmp_path, ROWS).usable.rows) == 4
+    assert count_duplicates(raw_of(tmp_path, ROWS | {"y": range(9)}).usable.rows) == 0
     swapped = {"x": [1.0, 2.0] * 5, "z": [2.0, 1.0] * 5, "y": np.arange(10) // 2}
-    assert count_copies(raw_of(tmp_path, swapped).gathered.rows) == 0
+    assert count_duplicates(raw_of(tmp_path, swapped).usable.rows) == 0
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -197,10 +198,10 @@ def test_repeats_of_a_long_table_are_estimated(tmp_path, monkeypatch, whole):
     expected = len(table) - table.group_by(table.column_names).aggregate([]).num_rows
     raw = raw_of(tmp_path, dict(zip(table.column_names, table.columns, strict=True)))
     if whole:
-        assert count_copies(raw.gathered.rows) == expected
+        assert count_duplicates(raw.usable.rows) == expected
     else:
         monkeypatch.setattr(copies, "MOST_ROWS", 1000)
-        assert count_copies(raw.gathered.rows) == pytest.approx(expected, rel=0.2)
+        assert count_duplicates(raw.usable.rows) == pytest.approx(expected, rel=0.2)
 
 
 def test_repeats_are_told_where_rows_are_held_out(tmp_path):
@@ -223,7 +224,7 @@ def test_repeats_are_told_where_rows_are_held_out(tmp_path):
 
 def asked(path: Path, target: str, **how) -> str:
     options = DesignOptions(target, missing=Missing.IMPUTE)
-    return "\n".join(read_design(open_table([str(path)]), options, **how).gathered.notes)
+    return "\n".join(read_design(open_table([str(path)]), options, **how).usable.notes)
 
 
 def test_real_tables_are_asked_what_their_documentation_warns_of(real_data):
@@ -232,7 +233,7 @@ def test_real_tables_are_asked_what_their_documentation_warns_of(real_data):
     codes = "columns 'admission_type_id', 'discharge_disposition_id' and 'admission_source_id' hold"
     assert codes in found
     found = asked(real_data / "nyc_flights_2013.parquet", "arr_delay")
-    assert "column 'dep_delay' alone nearly gives 'arr_delay' away" in found
+    assert "column 'dep_delay' alone nearly determines 'arr_delay'" in found
     found = asked(real_data / "heart_cleveland.csv", "disease")
     assert "columns 'cp', 'restecg', 'slope' and 'thal' hold few whole numbers each" in found
     found = asked(real_data / "acs_employment_ma.parquet", "employed", split=True)

@@ -12,10 +12,10 @@ from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.evaluation.metrics import (
     Tally,
     bootstrap_intervals,
-    metric_name,
     parse_risks,
     risk_figures,
 )
+from lrisk_cli.evaluation.registry import metric_name
 from lrisk_cli.names import EVALUATED_RISKS, Task
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.risk.value import sort_losses, spectral_risk
@@ -68,6 +68,26 @@ def test_figures_do_not_depend_on_the_batches(cuts):
     parts = tally_in_batches(Task.REGRESSION, columns, sorted(cuts))
     assert np.array_equal(parts.losses, whole.losses)
     assert parts.figures(ascending) == whole.figures(ascending)
+
+
+@given(st.lists(st.integers(0, 150_000), max_size=6))
+def test_errors_of_another_loss_come_from_targets_and_predictions(cuts):
+    _, targets, predictions = columns = regression_rows(150_000)
+    losses = np.log1p(columns[0])
+    names = ["mae", "r2", "rmse"]
+
+    def figures(cuts: list[int]) -> dict[str, float | None]:
+        tally = Tally(Task.REGRESSION, names, half_squared=False)
+        for batch in zip(*(np.split(c, cuts) for c in (losses, *columns[1:])), strict=True):
+            tally.add(*batch)
+        return tally.figures(np.sort(losses))
+
+    found = figures(sorted(cuts))
+    assert found == figures([])
+    assert list(found) == names
+    assert found["rmse"] == pytest.approx(oracle.root_mean_squared_error(targets, predictions))
+    assert found["mae"] == pytest.approx(oracle.mean_absolute_error(targets, predictions))
+    assert found["r2"] == pytest.approx(oracle.r2_score(targets, predictions), rel=1e-9)
 
 
 def test_r2_of_a_constant_target_is_not_defined():
@@ -177,7 +197,7 @@ def test_metrics_are_known_by_one_spelling(text, task, name):
         ("rsme", "did you mean rmse?"),
         ("superquantle:0.9", "did you mean superquantile"),
         ("superquantile:1.2", r"must be in \[0, 1\); got 1.2"),
-        ("zzz", "known: "),
+        ("zzz", "known metrics: rmse, "),
     ],
 )
 def test_a_metric_without_a_figure_is_refused(text, sentence):

@@ -9,6 +9,7 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
+from helpers.matrix import matrix
 from helpers.problems import RISING, kernel_builds
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.features import features as room
@@ -19,6 +20,7 @@ from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import FeatureMapName, GammaRule, KernelName, SolverName
 from lrisk_cli.risk.row_weights import Projection
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.rowspace import RowCurvature
@@ -43,7 +45,11 @@ def targets(X: np.ndarray) -> np.ndarray:
 
 
 def exact(X: np.ndarray, *, constant: bool = False, kernel: KernelName = RBF) -> Features:
-    return build_features(X, FeatureOptions(kernel, gamma=GAMMA), constant=constant)
+    return build_features(DenseRows(X), FeatureOptions(kernel, gamma=GAMMA), constant=constant)
+
+
+def phi_of(features: Features) -> np.ndarray:
+    return features.phi.dense_rows(slice(None))
 
 
 # Values of kernels
@@ -119,7 +125,7 @@ def test_products_of_exact_features_are_the_kernel(kernel: KernelName, constant:
     if kernel is POLY:
         K = polynomial_kernel(X[:, :4], degree=3, gamma=GAMMA, coef0=1.0)
     K += constant
-    assert found.phi @ found.phi.T == pytest.approx(K, abs=1e-9 * K.max())
+    assert phi_of(found) @ phi_of(found).T == pytest.approx(K, abs=1e-9 * K.max())
     assert found.map.explained == pytest.approx(1.0, abs=1e-10)
     if kernel is RBF:
         assert found.outer == pytest.approx(K, abs=1e-14)
@@ -133,7 +139,7 @@ def test_repeated_rows_are_landmarks_once() -> None:
     X = rows(60)
     found = exact(np.concatenate([X, X[:25], X[:25]]))
     assert sorted(map(tuple, found.map.landmarks)) == sorted(map(tuple, X))
-    assert found.phi[:25] == pytest.approx(found.phi[60:85], abs=1e-6)
+    assert phi_of(found)[:25] == pytest.approx(phi_of(found)[60:85], abs=1e-6)
 
 
 @pytest.mark.parametrize("kernel", [RBF, POLY])
@@ -145,7 +151,7 @@ def test_the_mean_with_exact_landmarks_is_kernel_ridge_regression(kernel: Kernel
     W = solve(problem, SolverOptions(), Limits(tol=1e-12)).W
     oracle = KernelRidge(alpha=mu * len(X), kernel=kernel.value, gamma=GAMMA, degree=3, coef0=1)
     oracle.fit(X, y)
-    scores = found.map.margins(new, found.coefficients(W))[:, 0]
+    scores = found.map.margins(DenseRows(new), found.coefficients(W))[:, 0]
     assert scores == pytest.approx(oracle.predict(new), abs=1e-8)
 
 
@@ -215,7 +221,7 @@ def test_curvature_in_the_space_of_rows_is_that_of_columns(loss: str, risk: str)
         centred = np.eye(len(block)) - 1.0 / len(block)
         q = np.diag(slopes[block, 0])
         M[np.ix_(block, block)] += q @ centred @ q / nu
-    H = problem.X.T @ M @ problem.X + problem.mu * np.eye(len(W))
+    H = matrix(problem).T @ M @ matrix(problem) + problem.mu * np.eye(len(W))
     G = rng.standard_normal((2, *problem.shape))
     found = RowCurvature(problem, Z, lam, tied, nu).solve(G)
     expected = np.linalg.solve(H, G[:, :, 0].T).T[:, :, None]
@@ -239,13 +245,13 @@ def test_auto_takes_newton_where_products_of_rows_are_known() -> None:
 def test_the_residual_is_exact_and_never_negative(kernel: Kernel, rank: int) -> None:
     X = rows(200, 5)
     options = FeatureOptions(KernelName(kernel.name), gamma=kernel.gamma, rank=rank)
-    found = build_features(X, options, constant=False)
+    found = build_features(DenseRows(X), options, constant=False)
     Z, K = found.map.landmarks, kernel.matrix(X, X)
     C, scale = kernel.matrix(X, Z), K.diagonal().max()
     # The best that these landmarks can do, by pseudo-inverse instead of Cholesky.
     spanned = C @ np.linalg.pinv(kernel.matrix(Z, Z), hermitian=True, rcond=1e-14) @ C.T
-    assert found.phi @ found.phi.T == pytest.approx(spanned, abs=1e-7 * scale)
-    left = K - found.phi @ found.phi.T
+    assert phi_of(found) @ phi_of(found).T == pytest.approx(spanned, abs=1e-7 * scale)
+    left = K - phi_of(found) @ phi_of(found).T
     assert np.linalg.eigvalsh(left).min() > -1e-9 * scale
     assert 1.0 - found.map.explained == pytest.approx(np.trace(left) / np.trace(K), abs=1e-10)
     at = [int(np.flatnonzero((z == X).all(axis=1))[0]) for z in Z]
@@ -258,7 +264,9 @@ def test_landmarks_span_nearly_what_as_many_eigenvectors_do() -> None:
     K = rbf_kernel(X, gamma=GAMMA)
     eigenvalues = np.linalg.eigvalsh(K)
     for rank in (10, 40, 100):
-        found = build_features(X, FeatureOptions(RBF, gamma=GAMMA, rank=rank), constant=False)
+        found = build_features(
+            DenseRows(X), FeatureOptions(RBF, gamma=GAMMA, rank=rank), constant=False
+        )
         best = eigenvalues[:-rank].sum() / eigenvalues.sum()
         assert best - 1e-9 <= 1.0 - found.map.explained <= 6.0 * best + 1e-9
 
@@ -267,10 +275,10 @@ def test_landmarks_of_full_rank_are_exact() -> None:
     X, y, new = rows(80), targets(rows(80)), rows(30, seed=5)
     scores = []
     for options in (FeatureOptions(RBF, rank=80), FeatureOptions(RBF)):
-        found = build_features(X, options, constant=False)
+        found = build_features(DenseRows(X), options, constant=False)
         problem = make_problem(found.phi, y, make_loss("squared"), parse_risk("mean"), 0.01)
         W = solve(problem, SolverOptions(), Limits(tol=1e-12)).W
-        scores.append(found.map.margins(new, found.coefficients(W)))
+        scores.append(found.map.margins(DenseRows(new), found.coefficients(W)))
     assert np.array_equal(*scores)
     # The drawn pivots end at the same span.
     kernel = Kernel("rbf", 0.25)
@@ -283,38 +291,39 @@ def test_landmarks_of_full_rank_are_exact() -> None:
 def test_many_rows_are_spanned_by_landmarks_from_a_part(monkeypatch) -> None:
     monkeypatch.setattr(room, "SAMPLE_ROWS", 500)
     X = rows(3000, 2, constant=True)
-    found = build_features(X, FeatureOptions(RBF, rank=60), constant=True)
+    found = build_features(DenseRows(X), FeatureOptions(RBF, rank=60), constant=True)
     C = found.map.kernel.matrix(X, found.map.landmarks)
     inner = np.linalg.pinv(
         found.map.kernel.matrix(found.map.landmarks, found.map.landmarks), hermitian=True
     )
     explained = np.einsum("ij,jk,ik->", C, inner, C) / 3000
     assert found.map.explained == pytest.approx(explained, abs=1e-8)
-    assert (found.phi[:, -1] == 1.0).all()
+    assert (phi_of(found)[:, -1] == 1.0).all()
 
 
 def test_auto_stops_when_little_is_left_or_at_its_limits(monkeypatch) -> None:
     X, auto = rows(600, 2), FeatureOptions(RBF, rank="auto")
-    found = build_features(X, auto, constant=False)
+    found = build_features(DenseRows(X), auto, constant=False)
     assert 10 <= len(found.map.landmarks) <= 100
     assert 0.9985 <= found.map.explained < 1.0
     assert found.notes == ()
-    same = build_features(X, FeatureOptions(RBF, feature_map=NYSTROEM), constant=False)
-    assert np.array_equal(same.phi, found.phi)
+    same = build_features(DenseRows(X), FeatureOptions(RBF, feature_map=NYSTROEM), constant=False)
+    assert np.array_equal(phi_of(same), phi_of(found))
     monkeypatch.setattr(room, "AUTO_RANK", 7)
-    (note,) = build_features(X, auto, constant=False).notes
+    (note,) = build_features(DenseRows(X), auto, constant=False).notes
     assert note == "rank='auto' stopped at 7 landmarks, the most it takes; a number may be larger"
     monkeypatch.setattr(room, "AUTO_BYTES", 8 * 600 * 5)
-    (note,) = build_features(X, auto, constant=False).notes
+    (note,) = build_features(DenseRows(X), auto, constant=False).notes
     assert note.startswith("rank='auto' stopped at 5 landmarks, a GiB of features")
-    (note,) = build_features(X, FeatureOptions(RBF, rank=3), constant=False).notes
+    (note,) = build_features(DenseRows(X), FeatureOptions(RBF, rank=3), constant=False).notes
     assert "of the kernel; raise rank" in note
 
 
 def test_drawn_landmarks_depend_on_the_seed_and_nothing_else() -> None:
     X, options = rows(300), FeatureOptions(RBF, rank=20)
     first, again, other = (
-        build_features(X, options, constant=False, seed=seed).map.landmarks for seed in (0, 0, 1)
+        build_features(DenseRows(X), options, constant=False, seed=seed).map.landmarks
+        for seed in (0, 0, 1)
     )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -329,8 +338,8 @@ def test_random_fourier_features_converge_to_the_kernel() -> None:
     errors, peers = [], []
     for m in (250, 4000, 64000):
         options = FeatureOptions(RBF, gamma=0.3, rank=m, feature_map=FOURIER)
-        found = build_features(X, options, constant=False, seed=1)
-        errors.append(np.sqrt(np.mean((found.phi @ found.phi.T - K) ** 2)))
+        found = build_features(DenseRows(X), options, constant=False, seed=1)
+        errors.append(np.sqrt(np.mean((phi_of(found) @ phi_of(found).T - K) ** 2)))
         peer = RBFSampler(gamma=0.3, n_components=m, random_state=0).fit_transform(X)
         peers.append(np.sqrt(np.mean((peer @ peer.T - K) ** 2)))
         assert found.map.frequencies.var() == pytest.approx(0.6, rel=5.0 / np.sqrt(m))
@@ -341,10 +350,12 @@ def test_random_fourier_features_converge_to_the_kernel() -> None:
 
 def test_fourier_features_are_repeated_on_new_rows() -> None:
     X = rows(50, constant=True)
-    found = build_features(X, FeatureOptions(RBF, rank=33, feature_map=FOURIER), constant=True)
+    found = build_features(
+        DenseRows(X), FeatureOptions(RBF, rank=33, feature_map=FOURIER), constant=True
+    )
     W = np.random.default_rng(2).standard_normal((34, 2))
     assert found.coefficients(W) is W
-    assert found.map.margins(X, W) == pytest.approx(found.phi @ W, abs=1e-12)
+    assert found.map.margins(DenseRows(X), W) == pytest.approx(phi_of(found) @ W, abs=1e-12)
 
 
 # gamma
@@ -353,17 +364,17 @@ def test_fourier_features_are_repeated_on_new_rows() -> None:
 def test_gamma_by_scale_and_by_median() -> None:
     X = rows(300, constant=True)
     features = X[:, :4]
-    scale = build_features(X, FeatureOptions(RBF), constant=True).map.kernel.gamma
+    scale = build_features(DenseRows(X), FeatureOptions(RBF), constant=True).map.kernel.gamma
     assert scale == pytest.approx(1.0 / (4 * features.var()))
     options = FeatureOptions(RBF, gamma=GammaRule.MEDIAN)
-    median = build_features(X, options, constant=True).map.kernel.gamma
+    median = build_features(DenseRows(X), options, constant=True).map.kernel.gamma
     assert median == pytest.approx(1.0 / np.median(pdist(features, "sqeuclidean")))
     many = rows(5000)
     options = FeatureOptions(RBF, gamma=GammaRule.MEDIAN, rank=5)
-    gamma = build_features(many, options, constant=False).map.kernel.gamma
+    gamma = build_features(DenseRows(many), options, constant=False).map.kernel.gamma
     all_pairs = np.median(cdist(many[:2500], many[2500:], "sqeuclidean"))
     assert gamma == pytest.approx(1.0 / all_pairs, rel=0.05)
-    poly = build_features(X, FeatureOptions(POLY), constant=True).map.kernel
+    poly = build_features(DenseRows(X), FeatureOptions(POLY), constant=True).map.kernel
     assert poly == Kernel("poly", 1.0, 3, 1.0)
 
 
@@ -399,28 +410,30 @@ def test_contradictory_options_are_refused(options: FeatureOptions, finding: str
 def test_ranks_and_tables_that_do_not_fit_are_refused(monkeypatch) -> None:
     X = rows(30)
     with pytest.raises(UsageError, match=r"rank=31: .* there are 30; lower it"):
-        build_features(X, FeatureOptions(RBF, rank=31), constant=False)
+        build_features(DenseRows(X), FeatureOptions(RBF, rank=31), constant=False)
     monkeypatch.setattr(room, "EXACT_ROWS", 29)
     with pytest.raises(UsageError, match=r"30 rows are too many .*; pass rank='auto', or rank='N'"):
-        build_features(X, FeatureOptions(POLY), constant=False)
+        build_features(DenseRows(X), FeatureOptions(POLY), constant=False)
     for options in (FeatureOptions(RBF, rank=30), FeatureOptions(RBF, rank="auto")):
-        build_features(X, options, constant=False)
+        build_features(DenseRows(X), options, constant=False)
 
 
 def test_rows_without_scale_or_distance_are_refused() -> None:
     same = np.zeros((20, 3))
     with pytest.raises(DataError, match=r"gamma='scale': no feature varies"):
-        build_features(same, FeatureOptions(RBF), constant=False)
+        build_features(DenseRows(same), FeatureOptions(RBF), constant=False)
     nearly = np.concatenate([np.zeros((20, 3)), rows(2, 3)])
     with pytest.raises(DataError, match=r"gamma='median': more than half of all pairs"):
-        build_features(nearly, FeatureOptions(RBF, gamma=GammaRule.MEDIAN), constant=False)
+        build_features(
+            DenseRows(nearly), FeatureOptions(RBF, gamma=GammaRule.MEDIAN), constant=False
+        )
     with pytest.raises(DataError, match=r"too far from 1 in size; standardise"):
-        build_features(1e200 * rows(20), FeatureOptions(RBF), constant=False)
+        build_features(DenseRows(1e200 * rows(20)), FeatureOptions(RBF), constant=False)
     with pytest.raises(DataError, match=r"is 0 for every row; pass another coef0"):
-        build_features(same, FeatureOptions(POLY, coef0=0.0), constant=False)
+        build_features(DenseRows(same), FeatureOptions(POLY, coef0=0.0), constant=False)
     with pytest.raises(DataError, match=r"too large for numbers in double precision"):
-        build_features(1e120 * rows(20), FeatureOptions(POLY), constant=False)
-    one = build_features(same, FeatureOptions(RBF, gamma=1.0), constant=False)
+        build_features(DenseRows(1e120 * rows(20)), FeatureOptions(POLY), constant=False)
+    one = build_features(DenseRows(same), FeatureOptions(RBF, gamma=1.0), constant=False)
     assert len(one.map.landmarks) == 1
 
 

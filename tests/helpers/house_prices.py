@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from helpers.matrix import matrix
 from helpers.program import write_csv
 from lrisk_cli.design.design import DesignOptions, build_design
 from lrisk_cli.models.model import Model, load_model, save_model
@@ -39,7 +40,7 @@ def write_model(folder: Path, name: str, target: str, missing: Missing = Missing
     exclude = tuple({"house", "price", "kind", "sold"} - {target})
     options = DesignOptions(target=target, exclude=exclude, missing=missing)
     design, _ = build_design(open_table([str(folder / "houses.csv")]), options)
-    X, classes = design.X, design.encoding.target.classes
+    X, classes = matrix(design), design.encoding.target.classes
     if classes:
         hits = design.y[:, None] == np.arange(len(classes))
         goals = 4.0 * (hits if len(classes) > 2 else hits[:, 1:]) - 2.0

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from lrisk_cli.design.encoding import Encoding, Feature, Target
+from lrisk_cli.design.columns.category import CategoryFeature
+from lrisk_cli.design.columns.number import NumberFeature
+from lrisk_cli.design.encoding import Encoding, Target
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.model_file import FitRecord
 from lrisk_cli.names import Missing, Unseen
@@ -34,9 +36,9 @@ RECORD = FitRecord(
 
 
 FEATURES = (
-    Feature("width", "number", mean=3.0, scale=1.7),
-    Feature("color", "category", categories=("blue", "red")),
-    Feature("age", "number", mean=-0.1, scale=0.3),
+    NumberFeature("width", mean=3.0, scale=1.7),
+    CategoryFeature("color", categories=("blue", "red")),
+    NumberFeature("age", mean=-0.1, scale=0.3),
 )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import Problem, make_problem
 
 RISING = ["mean", "superquantile:0.5", "superquantile:0.9", "extremile:2", "esrm:1"]
@@ -43,7 +44,7 @@ def small_problem(
     else:
         y = np.argmax(signal[:, :n_classes] + noise[:, :n_classes], axis=1).astype(np.int32)
     loss = make_loss(loss_name, n_classes)
-    return make_problem(X, y, loss, parse_risk(risk), mu or 1.0 / n_rows, smoothing)
+    return make_problem(DenseRows(X), y, loss, parse_risk(risk), mu or 1.0 / n_rows, smoothing)
 
 
 def plain_risk(losses: np.ndarray, risk: str) -> float:

@@ -8,7 +8,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from lrisk_cli.design.encoding import Encoding, Feature
+from lrisk_cli.design.columns.category import CategoryFeature
+from lrisk_cli.design.columns.number import NumberFeature
+from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.errors import ModelError
 from lrisk_cli.models.cluster_model import (
     ClusterModel,
@@ -44,8 +46,8 @@ RECORD = ClusterRecord(
     fingerprint="ab" * 16,
 )
 FEATURES = (
-    Feature("width", "number", mean=10.0, scale=4.0),
-    Feature("color", "category", categories=("blue", "red")),
+    NumberFeature("width", mean=10.0, scale=4.0),
+    CategoryFeature("color", categories=("blue", "red")),
 )
 
 

@@ -16,6 +16,7 @@ from helpers.program import document, lrisk, read_csv, refusal, write_csv
 from lrisk_cli.errors import ModelError
 from lrisk_cli.features.maps import FeatureMap, FourierMap, Kernel, LandmarkMap
 from lrisk_cli.models.model import Model, encode_model, load_model
+from lrisk_cli.rows.dense import DenseRows
 
 FEATURES = ("--features", "area,color,rooms")
 RBF = ("--kernel", "rbf")
@@ -212,7 +213,7 @@ def test_a_kernel_model_survives_its_file(folder, feature_map, name):
     assert np.array_equal(again.coefficients, model.coefficients)
     assert encode_model(again) == encode_model(model)
     X = np.random.default_rng(5).standard_normal((40, D + 1))
-    assert np.array_equal(again.margins(X), model.margins(X))
+    assert np.array_equal(again.margins(DenseRows(X)), model.margins(DenseRows(X)))
 
 
 @each_map
@@ -220,10 +221,10 @@ def test_a_kernel_model_survives_its_file(folder, feature_map, name):
 def test_a_row_is_scored_as_if_it_were_alone(folder, feature_map, name):
     model = model_with(folder, feature_map, name)
     X = np.random.default_rng(5).standard_normal((9000, D + 1))
-    together = model.margins(X)
+    together = model.margins(DenseRows(X))
     for start, stop in [(0, 1), (1, 2), (3, 6), (6000, 8001), (8999, 9000)]:
-        assert np.array_equal(model.margins(X[start:stop].copy()), together[start:stop])
-    assert model.margins(X[:0]).shape == (0, model.coefficients.shape[1])
+        assert np.array_equal(model.margins(DenseRows(X[start:stop].copy())), together[start:stop])
+    assert model.margins(DenseRows(X[:0])).shape == (0, model.coefficients.shape[1])
 
 
 @each_map

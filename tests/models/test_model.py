@@ -16,6 +16,7 @@ from lrisk_cli.errors import ModelError
 from lrisk_cli.models.model import encode_model, load_model, original_units, save_model
 from lrisk_cli.models.model_file import model_schema
 from lrisk_cli.names import Missing, Task
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.table import Batch
 
@@ -122,7 +123,7 @@ def test_original_units_predict_from_the_numbers_in_the_file(intercept, n_classe
     assert units.columns == ("width", "color=blue", "color=red", "age")
     raw = encode_by_hand(batch)[:, :4]
     raw[:, 0], raw[:, 3] = batch.columns["width"], batch.columns["age"]
-    Z = model.margins(encode_by_hand(batch)[:, : model.encoding.n_columns].copy())
+    Z = model.margins(DenseRows(encode_by_hand(batch)[:, : model.encoding.n_columns].copy()))
     expected = target.mean + target.scale * Z
     assert raw @ units.coefficients + units.intercepts == pytest.approx(expected)
     assert units.effects == pytest.approx(np.abs(model.coefficients[:4]).max(axis=1))

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit, softmax
 
+from helpers.matrix import matrix
 from helpers.problems import kernel_builds, small_problem
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.solvers.problem import Problem
@@ -28,16 +29,16 @@ def state(seed: int = 5) -> np.ndarray:
 
 
 def slope(problem: Problem, i: int, W: np.ndarray) -> np.ndarray:
-    return problem.loss.slopes(problem.X[i : i + 1] @ W, problem.y[i : i + 1])[0]
+    return problem.loss.slopes(matrix(problem)[i : i + 1] @ W, problem.y[i : i + 1])[0]
 
 
 def plain_lsvrg(problem: Problem, W: np.ndarray, lam: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Algorithm 2 of the paper between two checkpoints, as it is written."""
     anchor, W = W, W.copy()
-    gradient = problem.gradient(anchor, problem.X @ anchor, lam) - problem.mu * anchor
+    gradient = problem.gradient(anchor, matrix(problem) @ anchor, lam) - problem.mu * anchor
     for i in rows:
         difference = slope(problem, i, W) - slope(problem, i, anchor)
-        v = problem.n_rows * lam[i] * np.outer(problem.X[i], difference) + gradient
+        v = problem.n_rows * lam[i] * np.outer(matrix(problem)[i], difference) + gradient
         W = (1 - STEP * problem.mu) * W - STEP * v
     return W
 
@@ -49,7 +50,7 @@ def setting(loss: str, n_classes: int, n_columns: int, mu: float) -> tuple:
     rng = np.random.default_rng(8)
     W = 0.1 * rng.standard_normal(problem.shape)
     lam = problem.at(W, problem.weigher()).lam
-    G = problem.gradient(W, problem.X @ W, lam)
+    G = problem.gradient(W, matrix(problem) @ W, lam)
     rows = rng.integers(0, problem.n_rows, N_STEPS).astype(np.int32)
     return problem, W, lam, G, rows
 
@@ -61,7 +62,7 @@ def test_lazy_squared_steps_equal_plain_steps(core: ModuleType, n_columns: int, 
     problem, W, lam, G, rows = setting("squared", 0, n_columns, mu)
     factors = STEP * problem.n_rows * lam
     V, scalars = np.zeros(n_columns), np.array([1.0, 0.0])
-    core.lsvrg_squared_steps(problem.X, factors, G[:, 0], V, scalars, STEP, mu, rows)
+    core.lsvrg_squared_steps(matrix(problem), factors, G[:, 0], V, scalars, STEP, mu, rows)
     found = W + scalars[0] * V[:, None] - scalars[1] * G
     np.testing.assert_allclose(found, plain_lsvrg(problem, W, lam, rows), rtol=1e-9, atol=1e-12)
 
@@ -72,7 +73,7 @@ def test_one_factor_serves_rows_drawn_by_weight(core: ModuleType) -> None:
     results = []
     for factors in (np.array([STEP]), np.full(problem.n_rows, STEP)):
         V, scalars = np.zeros(5), np.array([1.0, 0.0])
-        core.lsvrg_squared_steps(problem.X, factors, G[:, 0], V, scalars, STEP, 1e-3, rows)
+        core.lsvrg_squared_steps(matrix(problem), factors, G[:, 0], V, scalars, STEP, 1e-3, rows)
         results.append(V)
     assert (results[0] == results[1]).all()
 
@@ -82,10 +83,10 @@ def test_one_factor_serves_rows_drawn_by_weight(core: ModuleType) -> None:
 @pytest.mark.parametrize("mu", [1e-3, 30.0])
 def test_lazy_binary_steps_equal_plain_steps(core: ModuleType, n_columns: int, mu: float) -> None:
     problem, W, lam, G, rows = setting("logistic", 2, n_columns, mu)
-    Z = problem.X @ W
+    Z = matrix(problem) @ W
     factors, records = STEP * problem.n_rows * lam, np.column_stack([Z, expit(Z)])
     V, scalars = np.zeros(n_columns), np.array([1.0, 0.0])
-    core.lsvrg_binary_steps(problem.X, factors, records, G[:, 0], V, scalars, STEP, mu, rows)
+    core.lsvrg_binary_steps(matrix(problem), factors, records, G[:, 0], V, scalars, STEP, mu, rows)
     found = W + scalars[0] * V[:, None] - scalars[1] * G
     np.testing.assert_allclose(found, plain_lsvrg(problem, W, lam, rows), rtol=1e-9, atol=1e-12)
 
@@ -100,13 +101,13 @@ def test_lazy_multinomial_steps_equal_plain_steps(
     width = -(-n_classes // 8) * 8
     records = np.zeros((problem.n_rows, 2, width))
     records[:, 0, n_classes:] = -1e30
-    records[:, 0, :n_classes] = problem.X @ W
+    records[:, 0, :n_classes] = matrix(problem) @ W
     records[:, 1] = softmax(records[:, 0], axis=1)
     padded, V = np.zeros((2, 7, width))
     padded[:, :n_classes] = G
     factors, scalars = STEP * problem.n_rows * lam, np.array([1.0, 0.0])
     core.lsvrg_multinomial_steps(
-        problem.X, factors, records, padded, V, scalars, STEP, mu, rows, np.empty((2, width))
+        matrix(problem), factors, records, padded, V, scalars, STEP, mu, rows, np.empty((2, width))
     )
     found = W + scalars[0] * V[:, :n_classes] - scalars[1] * G
     np.testing.assert_allclose(found, plain_lsvrg(problem, W, lam, rows), rtol=1e-8, atol=1e-11)
@@ -115,10 +116,10 @@ def test_lazy_multinomial_steps_equal_plain_steps(
 
 def plain_batch(problem: Problem, sigma: np.ndarray, W: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """A subgradient of the risk of a batch, by NumPy."""
-    Z = problem.X[rows] @ W
+    Z = matrix(problem)[rows] @ W
     order = np.argsort(problem.loss.values(Z, problem.y[rows]), kind="stable")
     slopes = problem.loss.slopes(Z, problem.y[rows])
-    return problem.X[rows[order]].T @ (sigma[:, None] * slopes[order])
+    return matrix(problem)[rows[order]].T @ (sigma[:, None] * slopes[order])
 
 
 def batch_arguments(problem: Problem, m: int) -> tuple:
@@ -145,8 +146,8 @@ def test_sgd_steps_equal_plain_steps(
     expected, expected_mean = W.copy(), mean.copy()
     for t in range(1, 30):
         core.sgd_steps(
-            problem.loss.code, problem.X, numbers, labels, sigma, W, mean, step, 2.5, problem.mu, t,
-            1, rng, pool, *work, np.empty(problem.shape),
+            problem.loss.code, matrix(problem), numbers, labels, sigma, W, mean, step, 2.5,
+            problem.mu, t, 1, rng, pool, *work, np.empty(problem.shape),
         )  # fmt: skip
         eta = step or 1.0 / (problem.mu * (t + 2.5))
         expected_mean += (expected - expected_mean) / t
@@ -165,8 +166,8 @@ def test_srda_steps_equal_plain_steps(core: ModuleType, loss: str, n_classes: in
     expected, subgradients = W.copy(), []
     for t in range(1, 30):
         core.srda_steps(
-            problem.loss.code, problem.X, numbers, labels, sigma, W, total, step, problem.mu, t, 1,
-            rng, pool, *work,
+            problem.loss.code, matrix(problem), numbers, labels, sigma, W, total, step, problem.mu,
+            t, 1, rng, pool, *work,
         )  # fmt: skip
         subgradients.append(plain_batch(problem, sigma, expected, pool[:16]))
         expected = -np.mean(subgradients, axis=0) / (problem.mu + 1.0 / (step * t))
@@ -182,8 +183,8 @@ def test_a_batch_of_all_rows_is_the_full_subgradient(core: ModuleType) -> None:
     point = problem.at(W, problem.weigher())
     expected = W - 0.1 * problem.gradient(W, point.margins, point.lam)
     core.sgd_steps(
-        0, problem.X, numbers, labels, sigma, W, np.zeros(problem.shape), 0.1, 0.0, problem.mu, 1,
-        1, state(), pool, *work, np.empty(problem.shape),
+        0, matrix(problem), numbers, labels, sigma, W, np.zeros(problem.shape), 0.1, 0.0,
+        problem.mu, 1, 1, state(), pool, *work, np.empty(problem.shape),
     )  # fmt: skip
     np.testing.assert_allclose(W, expected, rtol=1e-12)
 
@@ -195,8 +196,8 @@ def test_batches_are_drawn_without_replacement_and_evenly(core: ModuleType) -> N
     rng, counts = state(), np.zeros(20)
     for _ in range(4000):
         core.sgd_steps(
-            0, problem.X, numbers, labels, sigma, np.zeros(problem.shape), np.zeros(problem.shape),
-            0.1, 0.0, 1.0, 1, 1, rng, pool, *work, np.empty(problem.shape),
+            0, matrix(problem), numbers, labels, sigma, np.zeros(problem.shape),
+            np.zeros(problem.shape), 0.1, 0.0, 1.0, 1, 1, rng, pool, *work, np.empty(problem.shape),
         )  # fmt: skip
         assert len(set(pool[:7].tolist())) == 7
         counts[pool[:7]] += 1

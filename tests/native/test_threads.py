@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import lrisk_cli.native.threads as threads
+from helpers.matrix import matrix
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.native.threads import over_shares, team
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
 from lrisk_cli.solvers.solution import Limits
@@ -26,9 +28,11 @@ def problem(risk: str, n_classes: int, n_columns: int) -> Problem:
     X = rng.standard_normal((6000, n_columns))
     y = X @ rng.standard_normal((n_columns, max(n_classes, 1))) + rng.standard_t(3, (6000, 1))
     if n_classes == 0:
-        return make_problem(X, y[:, 0], make_loss("squared", 0), parse_risk(risk), 1e-3)
+        return make_problem(DenseRows(X), y[:, 0], make_loss("squared", 0), parse_risk(risk), 1e-3)
     codes = np.argmax(y + rng.gumbel(size=y.shape), axis=1)
-    return make_problem(X, codes, make_loss("logistic", n_classes), parse_risk(risk), 1e-3)
+    return make_problem(
+        DenseRows(X), codes, make_loss("logistic", n_classes), parse_risk(risk), 1e-3
+    )
 
 
 @pytest.mark.parametrize("n_columns", [5, 70])
@@ -39,11 +43,13 @@ def test_sums_over_rows_are_those_of_numpy(n_classes: int, n_columns: int) -> No
     W, coefs = rng.standard_normal(some.shape), rng.standard_normal((6000, some.shape[1]))
     weights = rng.random(6000) * (rng.random(6000) < 0.7)
     with team(2):
-        np.testing.assert_allclose(some.margins(W), some.X @ W, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(some.combine(coefs), some.X.T @ coefs, rtol=1e-9, atol=1e-9)
-        gram = some.X.T @ (some.X * weights[:, None])
+        np.testing.assert_allclose(some.margins(W), matrix(some) @ W, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            some.combine(coefs), matrix(some).T @ coefs, rtol=1e-9, atol=1e-9
+        )
+        gram = matrix(some).T @ (matrix(some) * weights[:, None])
         np.testing.assert_allclose(some.gram(weights), gram, rtol=1e-10, atol=1e-9)
-        even = some.X.T @ some.X / 6000
+        even = matrix(some).T @ matrix(some) / 6000
         found = some.gram(np.full(6000, 1 / 6000))
         np.testing.assert_allclose(found, even, rtol=1e-10, atol=1e-12)
 

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 from helpers.house_prices import add_house_files
+from helpers.matrix import matrix
 from lrisk_cli.clusters.clustering import ClusterOptions, find_clusters, nearest
-from lrisk_cli.design.describe_row import RowWords, percent, spell, spell_cell
+from lrisk_cli.design.columns.number import NumberFeature
+from lrisk_cli.design.describe_row import RowWords
 from lrisk_cli.design.design import Design, DesignOptions, build_design
-from lrisk_cli.design.encoding import Encoding, Feature
+from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.number_text import percent, spell, spell_cell
 from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.models.cluster_model import make_model
 from lrisk_cli.models.fitting import FitOptions, fit_design
@@ -27,6 +30,7 @@ from lrisk_cli.outliers.reasons import (
     usual_row,
 )
 from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.tables.table import open_table
 
 FEATURES = ("area", "color", "rooms")
@@ -53,39 +57,39 @@ def fitted(design: Design, kernel: KernelName = KernelName.LINEAR) -> Model:
 @pytest.mark.parametrize("standardize", Standardize)
 def test_parts_of_a_squared_loss_sum_to_it(folder, standardize):
     design = design_of(folder, "price", standardize=standardize)
-    model, usual = fitted(design), usual_row(design.X, design.encoding)
-    parts = split_losses(model, usual, design.X, design.targets)
-    losses = model.losses(model.margins(design.X), design.targets)
+    model, usual = fitted(design), usual_row(design.rows, design.encoding)
+    parts = split_losses(model, usual, matrix(design), design.targets)
+    losses = model.losses(model.margins(design.rows), design.targets)
     total = parts.target + parts.features.sum(axis=1)
     np.testing.assert_allclose(total, losses, rtol=1e-9, atol=1e-9 * losses.max())
 
 
 def test_effects_of_features_lead_from_the_usual_prediction_to_that_of_the_row(folder):
     design = design_of(folder, "price")
-    model, usual = fitted(design), usual_row(design.X, design.encoding)
-    parts = split_losses(model, usual, design.X, design.targets)
-    start = model.predict(model.margins(usual.centre[np.newaxis]))
+    model, usual = fitted(design), usual_row(design.rows, design.encoding)
+    parts = split_losses(model, usual, matrix(design), design.targets)
+    start = model.predict(model.margins(DenseRows(usual.centre[np.newaxis])))
     found = start + parts.effects.sum(axis=1)
-    np.testing.assert_allclose(found, model.predict(model.margins(design.X)), rtol=1e-12)
+    np.testing.assert_allclose(found, model.predict(model.margins(design.rows)), rtol=1e-12)
 
 
 def test_the_part_of_a_feature_is_the_loss_met_on_the_way_to_it(folder):
     """The integral of the slope from the usual row to the row, taken in small steps."""
     design = design_of(folder, "price")
-    model, usual = fitted(design), usual_row(design.X, design.encoding)
-    parts = split_losses(model, usual, design.X, design.targets)
+    model, usual = fitted(design), usual_row(design.rows, design.encoding)
+    parts = split_losses(model, usual, matrix(design), design.targets)
     row, steps = 7, (np.arange(1000) + 0.5) / 1000
-    path = usual.centre + steps[:, np.newaxis] * (design.X[row] - usual.centre)
-    errors = model.predict(model.margins(path)) - design.targets[row]
+    path = usual.centre + steps[:, np.newaxis] * (matrix(design)[row] - usual.centre)
+    errors = model.predict(model.margins(DenseRows(path))) - design.targets[row]
     np.testing.assert_allclose(np.mean(errors) * parts.effects[row], parts.features[row], rtol=1e-9)
 
 
 @pytest.mark.parametrize("target", ["sold", "kind"])
 def test_parts_of_classes_sum_to_the_log_odds_against_the_given_one(folder, target):
     design = design_of(folder, target)
-    model, usual = fitted(design), usual_row(design.X, design.encoding)
-    parts = split_losses(model, usual, design.X, design.targets)
-    P = model.row_loss.probabilities(model.margins(design.X))
+    model, usual = fitted(design), usual_row(design.rows, design.encoding)
+    parts = split_losses(model, usual, matrix(design), design.targets)
+    P = model.row_loss.probabilities(model.margins(design.rows))
     rows = np.arange(len(P))
     given = P[rows, design.targets]
     P[rows, design.targets] = 0.0
@@ -104,13 +108,13 @@ def test_the_likeliest_other_class_is_never_the_given_one():
 @pytest.mark.parametrize("target", ["price", "kind"])
 def test_parts_of_a_kernel_model_are_what_the_loss_loses_with_the_usual_cell(folder, target):
     design = design_of(folder, target)
-    model, usual = fitted(design, KernelName.RBF), usual_row(design.X, design.encoding)
-    parts = split_losses(model, usual, design.X, design.targets)
-    losses = model.losses(model.margins(design.X), design.targets)
+    model, usual = fitted(design, KernelName.RBF), usual_row(design.rows, design.encoding)
+    parts = split_losses(model, usual, matrix(design), design.targets)
+    losses = model.losses(model.margins(design.rows), design.targets)
     for j, columns in enumerate([slice(0, 1), slice(1, 4), slice(4, 5)]):
-        X = design.X.copy()
+        X = matrix(design).copy()
         X[:, columns] = usual.centre[columns]
-        without = model.losses(model.margins(X), design.targets)
+        without = model.losses(model.margins(DenseRows(X)), design.targets)
         np.testing.assert_array_equal(parts.features[:, j], losses - without)
 
 
@@ -119,26 +123,26 @@ def test_parts_of_a_kernel_model_are_what_the_loss_loses_with_the_usual_cell(fol
 
 def test_the_usual_row_is_made_of_medians_and_frequent_categories(folder):
     design = design_of(folder, "price", standardize=Standardize.NONE)
-    usual = usual_row(design.X, design.encoding)
-    area = design.X[:, 0]
+    usual = usual_row(design.rows, design.encoding)
+    area = matrix(design)[:, 0]
     assert usual.centre[0] == np.median(area)
     assert usual.spread[0] == pytest.approx(1.4826 * np.median(np.abs(area - np.median(area))))
-    counts = design.X[:, 1:4].sum(axis=0)
+    counts = matrix(design)[:, 1:4].sum(axis=0)
     np.testing.assert_array_equal(usual.centre[1:4], np.arange(3) == counts.argmax())
     assert usual.centre[-1] == 1.0
 
 
 def test_a_column_that_is_mostly_one_number_is_measured_by_its_deviation(folder):
     design = design_of(folder, "price")
-    X = design.X.copy()
+    X = matrix(design).copy()
     X[:, 0] = 0.0
     X[:10, 0] = 6.0
-    assert usual_row(X, design.encoding).spread[0] == pytest.approx(X[:, 0].std())
+    assert usual_row(DenseRows(X), design.encoding).spread[0] == pytest.approx(X[:, 0].std())
 
 
 def test_a_model_remembers_its_own_centre_and_not_that_of_new_rows(folder):
     design = design_of(folder, "price", missing=Missing.IMPUTE)
-    usual = usual_row(design.X + 3.0, design.encoding)
+    usual = usual_row(DenseRows(matrix(design) + 3.0), design.encoding)
     learned = learned_row(usual, design.encoding)
     assert (learned.centre[0], learned.spread[0]) == (0.0, 1.0)
     color = design.encoding.features[1]
@@ -146,7 +150,7 @@ def test_a_model_remembers_its_own_centre_and_not_that_of_new_rows(folder):
         learned.centre[1:4], [text == color.fill for text in color.categories]
     )
     raw = design_of(folder, "price", standardize=Standardize.NONE)
-    usual = usual_row(raw.X, raw.encoding)
+    usual = usual_row(raw.rows, raw.encoding)
     np.testing.assert_array_equal(learned_row(usual, raw.encoding).centre, usual.centre)
 
 
@@ -156,8 +160,8 @@ def test_a_model_remembers_its_own_centre_and_not_that_of_new_rows(folder):
 def explained(folder: Path, target: str, row: int, **cells) -> tuple[str, list[tuple[str, float]]]:
     """The reason of a row of houses.csv, some of whose cells are replaced after the fit."""
     design = design_of(folder, target)
-    model, usual = fitted(design), usual_row(design.X, design.encoding)
-    X, targets = design.X[row : row + 1].copy(), design.targets[row : row + 1].copy()
+    model, usual = fitted(design), usual_row(design.rows, design.encoding)
+    X, targets = matrix(design)[row : row + 1].copy(), design.targets[row : row + 1].copy()
     for name, value in cells.items():
         if name == target:
             targets[0] = value
@@ -200,11 +204,11 @@ def test_a_class_is_compared_with_the_likeliest_other(folder):
 def test_at_most_three_columns_are_named_largest_first(folder):
     model = load_model(folder / "price.json")
     design = design_of(folder, "price")
-    usual = usual_row(design.X, design.encoding)
-    reasons = explain_rows(model, usual, design.X, design.targets)
-    parts = split_losses(model, usual, design.X, design.targets)
+    usual = usual_row(design.rows, design.encoding)
+    reasons = explain_rows(model, usual, matrix(design), design.targets)
+    parts = split_losses(model, usual, matrix(design), design.targets)
     both = np.column_stack([parts.target, parts.features])
-    for row in range(len(design.X)):
+    for row in range(design.rows.shape[0]):
         named = reasons.of(row)
         assert len(named) <= MOST_NAMED
         values = [value for _, value in named]
@@ -215,12 +219,12 @@ def test_at_most_three_columns_are_named_largest_first(folder):
 
 def test_a_reason_does_not_depend_on_the_rows_around_it(folder):
     design = design_of(folder, "kind")
-    model, usual = fitted(design), usual_row(design.X, design.encoding)
-    whole = explain_rows(model, usual, design.X, design.targets)
+    model, usual = fitted(design), usual_row(design.rows, design.encoding)
+    whole = explain_rows(model, usual, matrix(design), design.targets)
     pieces = join_reasons(
         [
             explain_rows(
-                model, usual, design.X[start : start + 7], design.targets[start : start + 7]
+                model, usual, matrix(design)[start : start + 7], design.targets[start : start + 7]
             )
             for start in range(0, 300, 7)
         ]
@@ -233,16 +237,16 @@ def test_a_reason_does_not_depend_on_the_rows_around_it(folder):
 
 def test_no_rows_have_no_reasons(folder):
     design = design_of(folder, "price")
-    model, usual = fitted(design), usual_row(design.X, design.encoding)
-    assert explain_rows(model, usual, design.X[:0], design.targets[:0]).sentences == []
+    model, usual = fitted(design), usual_row(design.rows, design.encoding)
+    assert explain_rows(model, usual, matrix(design)[:0], design.targets[:0]).sentences == []
 
 
 def test_parts_of_a_distance_sum_to_its_square_and_name_the_cell(folder):
     design = design_of(folder, None, intercept=False)
     options = ClusterOptions(Spectrum("subquantile", 0.75), starts=2)
-    found = find_clusters(design.X, (2,), options)
+    found = find_clusters(matrix(design), (2,), options)
     model, _ = make_model(design, found[0], found, options)
-    X = design.X.copy()
+    X = matrix(design).copy()
     X[0, 0] = 50.0
     clusters, losses = nearest(X, model.encoded_centres)
     reasons = explain_distances(model, X, clusters)
@@ -260,13 +264,13 @@ def test_parts_of_a_distance_sum_to_its_square_and_name_the_cell(folder):
 
 def test_an_unknown_category_is_called_so(folder):
     design = design_of(folder, "price")
-    model, usual = fitted(design), usual_row(design.X, design.encoding)
+    model, usual = fitted(design), usual_row(design.rows, design.encoding)
     coefficients = model.coefficients.copy()
     coefficients[1:4] = 50.0
     model = replace(model, coefficients=coefficients)
-    X = design.X[:1].copy()
+    X = matrix(design)[:1].copy()
     X[0, 1:4] = 0.0
-    goal = model.predict(model.margins(usual.centre[np.newaxis]))
+    goal = model.predict(model.margins(DenseRows(usual.centre[np.newaxis])))
     (sentence,) = explain_rows(model, usual, X, goal).sentences
     assert "color (unknown) (usual " in sentence
 
@@ -314,7 +318,7 @@ def test_what_is_not_all_is_never_100_percent():
 def test_a_cell_of_zero_survives_the_undoing_of_the_standardisation():
     mean, scale = 45.0, 8.1
     assert mean + scale * (-mean / scale) != 0.0  # rounding leaves a rest
-    feature = Feature("x", "number", mean, scale)
+    feature = NumberFeature("x", mean=mean, scale=scale)
     encoding = Encoding((feature,), False, None, Missing.ERROR, Unseen.ERROR)
     X = np.array([[-mean / scale], [1e-6 - mean / scale]])
     words = RowWords(encoding, X, np.zeros(1), np.ones(1))

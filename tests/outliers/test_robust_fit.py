@@ -13,6 +13,7 @@ from helpers.program import document, lrisk
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.robust.inlier_weights import find_majority
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import make_problem
 from lrisk_cli.solvers.reweight import reweight
 from lrisk_cli.solvers.select import SolverOptions, solve
@@ -98,7 +99,9 @@ def test_starts_are_compared_on_a_sample_where_fits_are_dear():
     X = rng.standard_normal((n, d))
     y = X[:, 0] + 0.1 * rng.standard_normal(n)
     y[:600] = 30.0
-    problem = make_problem(X, y, make_loss("squared"), parse_risk("subquantile:0.8"), 1.0 / n)
+    problem = make_problem(
+        DenseRows(X), y, make_loss("squared"), parse_risk("subquantile:0.8"), 1.0 / n
+    )
     majority = np.ones(n)
     majority[:600] = 0.0
     found = solve(problem, SolverOptions(), Limits(), majority=majority)
@@ -115,7 +118,7 @@ def test_the_fit_to_the_majority_is_the_weighted_fit(n_classes: int):
     y = (margin > 0.0).astype(np.int32) if n_classes else margin
     loss = make_loss("logistic" if n_classes else "squared", n_classes)
     w = rng.random(300)
-    problem = make_problem(X, y, loss, parse_risk("subquantile:0.8"), 0.01)
+    problem = make_problem(DenseRows(X), y, loss, parse_risk("subquantile:0.8"), 0.01)
     trimmed = solve(problem, SolverOptions(), Limits(), majority=w)
     found = reweight(problem, trimmed, w, Limits(tol=1e-10))
     gradient = problem.gradient(found.W, problem.margins(found.W), w / w.sum())
@@ -129,8 +132,10 @@ def test_rows_are_judged_alike_whatever_their_order():
     y = X @ [1.0, 1.0, 0.0, 0.0] + 0.2 * rng.standard_normal(500)
     y[:100] += 12.0
     order = rng.permutation(500)
-    plain = find_majority(X, y, make_loss("squared"), constant=True).weights
-    shuffled = find_majority(X[order], y[order], make_loss("squared"), constant=True).weights
+    plain = find_majority(DenseRows(X), y, make_loss("squared"), constant=True).weights
+    shuffled = find_majority(
+        DenseRows(X[order]), y[order], make_loss("squared"), constant=True
+    ).weights
     np.testing.assert_allclose(shuffled, plain[order], atol=1e-6)
 
 
@@ -139,9 +144,9 @@ def test_a_time_limit_holds_for_the_judgement_and_the_last_fit_too():
     X = rng.standard_normal((3000, 150))
     y = np.argmax(X[:, :3] + rng.gumbel(size=(3000, 3)), axis=1).astype(np.int32)
     loss, risk = make_loss("logistic", 3), parse_risk("subquantile:0.8")
-    problem = make_problem(X, y, loss, risk, 1e-6)
+    problem = make_problem(DenseRows(X), y, loss, risk, 1e-6)
     began = perf_counter()
-    majority = find_majority(X, y, loss, constant=False, until=began)
+    majority = find_majority(DenseRows(X), y, loss, constant=False, until=began)
     limits = Limits(tol=1e-12, time_limit=0.2, until=began + 0.2)
     found = solve(problem, SolverOptions(), limits, majority=majority.weights)
     late = reweight(problem, found, majority.weights, limits)

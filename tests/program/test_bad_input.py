@@ -100,8 +100,8 @@ def test_text_that_is_not_utf8_is_refused(folder):
         (["--target", "y", "--l2", "0"], "--l2 must be greater than 0"),
         (["--target", "y", "--nu", "0.1"], "add --smoothing l2 or entropy"),
         (["--target", "y", "--step", "-1"], "--step takes a number greater than 0, or decay"),
-        (["--target", "y", "--step", "decay"], "--step decay has no meaning for --solver "),
-        (["--target", "y", "--solver", "sgd", "--epoch-length", "9"], "it belongs to lsvrg"),
+        (["--target", "y", "--step", "decay"], "--step decay is not used by --solver auto"),
+        (["--target", "y", "--solver", "sgd", "--epoch-length", "9"], "only by lsvrg"),
         (["--target", "y", "--holdout", "0.2", "--test", "good.csv"], "pass one of them"),
         (["--target", "y", "--tol", "-1"], "'--tol': should be greater than or equal to 0"),
         (["--target", "y", "--dtype", "x=banana"], "--dtype"),
@@ -136,7 +136,7 @@ def test_a_table_to_test_on_is_refused_before_the_solver_starts(folder):
     assert "test.csv: is also an input" in sentence
 
 
-def test_a_stray_cell_names_the_remedies_that_the_command_has(folder):
+def test_an_invalid_cell_names_the_remedies_that_the_command_has(folder):
     assert fit(folder, "good.csv", "--target", "y", "-o", "model.json").returncode == 0
     (folder / "bad.csv").write_text(GOOD + "oops,red,1\n")
     finding = "lrisk: error: bad.csv, column 'x', row 40: 'oops' is not a number"

@@ -106,14 +106,14 @@ def test_kernels_start_nothing(path):
 
 # Where files are made, and by what name: that of an option or a variable, never a cell.
 WRITERS = {
-    "outputs.py": "the name of an output, and a random name beside it",
+    "tables/outputs.py": "the name of an output, and a random name beside it",
     "commands/fit_files.py": "the folder of an output, for several risks",
     "commands/checks.py": "the summary that GitHub names in a variable",
     "reports/figures.py": "a picture in memory",
     "cli.py": "the null device",
-    "sources.py": "a spool of standard input that has no name",
-    "smallfiles.py": "nothing: opened for reading only, whatever it is",
-    "streams.py": "the null device",
+    "tables/sources.py": "a spool of standard input that has no name",
+    "tables/small_files.py": "nothing: opened for reading only, whatever it is",
+    "commands/streams.py": "the null device",
 }
 CALLS_THAT_WRITE = re.compile(
     r"os\.(open|replace|rename|renames|unlink|remove|mkdir|makedirs|rmdir|link|symlink|truncate)"

@@ -18,7 +18,7 @@ import pytest
 
 from lrisk_cli.cli import run
 from lrisk_cli.native import threads
-from lrisk_cli.tables import csv_files as csvfiles
+from lrisk_cli.tables import csv_files
 from lrisk_cli.tables import table as tables
 
 WITH_THREADS = ("fit", "detect-outliers", "quantile-report")
@@ -224,7 +224,7 @@ def read_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
 
     def set_sizes(n_rows: int, n_bytes: int) -> None:
         monkeypatch.setitem(tables.open_table.__kwdefaults__, "batch_rows", n_rows)
-        monkeypatch.setattr(csvfiles, "BLOCK_BYTES", n_bytes)
+        monkeypatch.setattr(csv_files, "BLOCK_BYTES", n_bytes)
         # Columns of Parquet two by two.
         monkeypatch.setattr(tables, "PARQUET_NUMBERS", 1)
 

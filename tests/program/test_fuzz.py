@@ -4,9 +4,6 @@ Quick in a run of all tests; `make fuzz` goes on for thousands of examples.
 """
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helpers.fork_server import Ask, fork_server
 from helpers.house_prices import add_house_files
 from helpers.program import lrisk
 from lrisk_cli.cli import COMMANDS
@@ -124,25 +122,10 @@ def command_lines(draw: Callable[..., object]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Callable[..., tuple[int, str, str]]]:
+def server() -> Iterator[Ask]:
     """Runs command lines in forks."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("LRISK_")}
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    program = subprocess.Popen(
-        [sys.executable, ROOT / "tests/forks.py"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
-    )  # fmt: skip
-
-    def ask(folder: Path, arguments: list[str], **variables: str) -> tuple[int, str, str]:
-        asked = {"folder": str(folder), "arguments": arguments, "environment": variables}
-        program.stdin.write(json.dumps(asked) + "\n")
-        program.stdin.flush()
-        code, out, talk = json.loads(program.stdout.readline())
-        return code, out, talk
-
-    with program:
+    with fork_server() as ask:
         yield ask
-        program.stdin.close()
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.matrix import matrix
 from helpers.oracles import superquantile_optimum
 from helpers.problems import RISING, small_problem
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.certificate import certify, lower_bound, repair_weights
 from lrisk_cli.solvers.problem import Problem, make_problem
 
@@ -50,7 +52,7 @@ def test_the_mean_of_squared_losses_has_no_gap_at_the_ridge_solution(
     n_rows: int, n_columns: int
 ) -> None:
     problem = small_problem("squared", "mean", n_rows=n_rows, n_columns=n_columns)
-    X, y, n = problem.X, problem.y, n_rows
+    X, y, n = matrix(problem), problem.y, n_rows
     W = np.linalg.solve(X.T @ X / n + problem.mu * np.eye(n_columns), X.T @ y / n)[:, None]
     objective = problem.at(W, problem.weigher()).objective
     bound = lower_bound(problem, problem.sigma, np.zeros(problem.shape), 1e-9)
@@ -72,8 +74,8 @@ def test_logistic_bounds_survive_columns_of_any_scale(seed: int) -> None:
     """The last steps lower the value by less than its rounding, and are needed all the same."""
     rng = np.random.default_rng(seed)
     plain = small_problem("logistic", "mean", n_rows=40, n_columns=7, n_classes=2, seed=seed)
-    X = plain.X * 10.0 ** rng.uniform(-4, 5, 7)
-    problem = make_problem(X, plain.y, plain.loss, plain.spectrum, 2.5e-6)
+    X = matrix(plain) * 10.0 ** rng.uniform(-4, 5, 7)
+    problem = make_problem(DenseRows(X), plain.y, plain.loss, plain.spectrum, 2.5e-6)
     bound = lower_bound(problem, problem.sigma, np.zeros(problem.shape), 1e-11)
     objective = problem.at(bound.V, problem.weigher()).objective
     assert 0.0 <= objective - bound.value <= 1e-10

@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.matrix import matrix
 from helpers.oracles import superquantile_optimum
 from helpers.problems import HARD_RISKS, small_problem
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import SmoothingName, SolverName
 from lrisk_cli.risk.row_weights import Projection, Smoothing, Tied
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers import curvature
 from lrisk_cli.solvers.curvature import Dense, SquaredCurvature, joint_curvature, tie_curvature
 from lrisk_cli.solvers.problem import Problem, make_problem
@@ -31,7 +33,7 @@ def proved(problem: Problem, tol: float) -> None:
 
 def squared(X: np.ndarray, y: np.ndarray, risk: str, mu: float | None = None) -> Problem:
     X = np.ascontiguousarray(X, dtype=float)
-    return make_problem(X, y, make_loss("squared"), parse_risk(risk), mu or 1.0 / len(X))
+    return make_problem(DenseRows(X), y, make_loss("squared"), parse_risk(risk), mu or 1.0 / len(X))
 
 
 @pytest.mark.parametrize("risk", HARD_RISKS)
@@ -72,7 +74,9 @@ def test_zero_is_proved_optimal_where_it_is() -> None:
     """Coin tosses: no model helps the worst tenth, so nothing is gained."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((200, 3)), rng.integers(0, 2, 200)
-    problem = make_problem(X, y, make_loss("logistic", 2), parse_risk("superquantile:0.9"), 0.05)
+    problem = make_problem(
+        DenseRows(X), y, make_loss("logistic", 2), parse_risk("superquantile:0.9"), 0.05
+    )
     found = solve(problem, NEWTON, Limits(tol=1e-6))
     assert found.converged, found.status
     assert found.certificate.objective == pytest.approx(np.log(2.0), rel=1e-9)
@@ -119,7 +123,7 @@ def test_ties_are_summed_in_chunks(
     slopes = problem.loss.slopes(Z, problem.y)
     expected = np.zeros((np.prod(problem.shape),) * 2)
     for block in np.split(rows, np.cumsum(sizes)[:-1]):
-        g = np.array([np.outer(problem.X[i], slopes[i]).ravel() for i in block])
+        g = np.array([np.outer(matrix(problem)[i], slopes[i]).ravel() for i in block])
         expected += (g - g.mean(axis=0)).T @ (g - g.mean(axis=0))
     monkeypatch.setattr(curvature, "TIE_CHUNK", 16)
     held, gradients = [], curvature._row_gradients
@@ -150,7 +154,7 @@ def test_an_updated_gram_matrix_is_a_fresh_one() -> None:
     for _ in range(5):
         lam = lam.copy()
         lam[rng.integers(0, problem.n_rows, 10)] *= rng.random()
-        expected = problem.X.T @ (lam[:, None] * problem.X) + problem.mu * np.eye(5)
+        expected = matrix(problem).T @ (lam[:, None] * matrix(problem)) + problem.mu * np.eye(5)
         np.testing.assert_allclose(kept.base(Z, lam), expected, rtol=1e-12, atol=1e-12)
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+from helpers.matrix import matrix
 from helpers.problems import RISING, small_problem
+from lrisk_cli.rows.dense import DenseRows
 
 CASES = [("squared", 0), ("logistic", 2), ("logistic", 3)]
 
@@ -19,7 +21,7 @@ def test_objective_is_sorted_losses_times_sigma_plus_penalty(
     problem = small_problem(loss, risk, n_classes=n_classes)
     W = 0.3 * np.random.default_rng(1).standard_normal(problem.shape)
     point = problem.at(W, problem.weigher())
-    losses = np.sort(problem.loss.values(problem.X @ W, problem.y))
+    losses = np.sort(problem.loss.values(matrix(problem) @ W, problem.y))
     expected = losses @ problem.sigma + 0.5 * problem.mu * np.sum(W**2)
     assert point.objective == pytest.approx(expected, rel=1e-13)
     assert point.lam @ point.losses == pytest.approx(losses @ problem.sigma, rel=1e-13)
@@ -73,7 +75,7 @@ def test_gram_is_the_weighted_sum_of_outer_products(n_columns: int, weights: str
         "mostly zero": rng.random(n) * (rng.random(n) < 0.2),
         "none": np.zeros(n),
     }[weights]
-    problem = replace(small_problem(), X=X)
+    problem = replace(small_problem(), rows=DenseRows(X))
     np.testing.assert_allclose(problem.gram(w), X.T @ (w[:, None] * X), rtol=1e-12, atol=1e-12)
 
 
@@ -83,7 +85,7 @@ def test_rows_without_weight_pull_nowhere(loss: str, n_classes: int, share: floa
     problem, rng = small_problem(loss, n_classes=n_classes), np.random.default_rng(4)
     lam = rng.random(problem.n_rows) * (rng.random(problem.n_rows) < share)
     slopes = rng.standard_normal((problem.n_rows, problem.shape[1]))
-    expected = problem.X.T @ (lam[:, None] * slopes)
+    expected = matrix(problem).T @ (lam[:, None] * slopes)
     np.testing.assert_allclose(problem.pull(slopes, lam), expected, rtol=1e-12, atol=1e-12)
 
 
@@ -95,6 +97,6 @@ def test_the_hessian_of_a_softmax_is_its_definition(n_columns: int, n_classes: i
     lam = rng.random(problem.n_rows) * (rng.random(problem.n_rows) < 0.5)
     Z = rng.standard_normal((problem.n_rows, n_classes))
     expected = problem.mu * np.eye(n_columns * n_classes)
-    for x, p, weight in zip(problem.X, softmax(Z, axis=1), lam, strict=True):
+    for x, p, weight in zip(matrix(problem), softmax(Z, axis=1), lam, strict=True):
         expected += weight * np.kron(np.outer(x, x), np.diag(p) - np.outer(p, p))
     np.testing.assert_allclose(problem.hessian(Z, lam), expected, rtol=1e-11, atol=1e-12)

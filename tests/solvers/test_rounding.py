@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.matrix import matrix
 from helpers.problems import small_problem
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import SmoothingName
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.certificate import lower_bound, weighted_minimiser
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
@@ -60,7 +62,7 @@ def exact_slopes(problem: Problem, z: Sequence[Decimal], i: int) -> list[Decimal
 
 def exact_margins(problem: Problem, V: np.ndarray) -> list[list[Decimal]]:
     columns = [exactly(column) for column in V.T]
-    return [[dot(exactly(row), column) for column in columns] for row in problem.X]
+    return [[dot(exactly(row), column) for column in columns] for row in matrix(problem)]
 
 
 def exact_penalty(problem: Problem, V: np.ndarray) -> Decimal:
@@ -73,7 +75,7 @@ def exact_norm(problem: Problem, lam: np.ndarray, V: np.ndarray, Z: np.ndarray) 
     slopes = [exact_slopes(problem, exactly(z), i) for i, z in enumerate(Z)]
     total, weights = Decimal(0), exactly(lam)
     for j in range(V.shape[0]):
-        column = [w * x for w, x in zip(weights, exactly(problem.X[:, j]), strict=True)]
+        column = [w * x for w, x in zip(weights, exactly(matrix(problem)[:, j]), strict=True)]
         for c in range(V.shape[1]):
             there = dot(column, [s[c] for s in slopes]) + Decimal(problem.mu) * Decimal(V[j, c])
             total += there**2
@@ -84,11 +86,11 @@ def awkward_problem(loss: str, n_classes: int, seed: int, risk: str = "mean") ->
     """A dozen rows whose columns nearly repeat one another, of scales far apart."""
     rng = np.random.default_rng(seed)
     problem = small_problem(loss, risk, n_rows=12, n_columns=3, n_classes=n_classes, seed=seed)
-    X = problem.X.copy()
+    X = matrix(problem).copy()
     X[:, 1] = X[:, 0] + 10.0 ** -rng.integers(1, 8) * X[:, 1]
     X *= 10.0 ** rng.integers(-4, 5, 3)
     mu = float(10.0 ** rng.integers(-6, 2))
-    return make_problem(X, problem.y, problem.loss, problem.spectrum, mu)
+    return make_problem(DenseRows(X), problem.y, problem.loss, problem.spectrum, mu)
 
 
 @pytest.mark.parametrize("evaluation", EVALUATIONS)
@@ -100,9 +102,9 @@ def test_errors_contain_the_truth(
 ) -> None:
     problem = awkward_problem(loss, n_classes, seed)
     rng = np.random.default_rng(seed)
-    V = rng.standard_normal(problem.shape) / np.abs(problem.X).max(axis=0)[:, None]
+    V = rng.standard_normal(problem.shape) / np.abs(matrix(problem)).max(axis=0)[:, None]
     # The first two columns nearly cancel: margins are small beside their terms.
-    first, second = problem.X.T[:2]
+    first, second = matrix(problem).T[:2]
     V[0] *= size
     V[1] -= V[0] * (first @ second) / (second @ second)
     lam = rng.dirichlet(np.ones(problem.n_rows))
@@ -120,7 +122,7 @@ def assert_norm_is_contained(
     evaluation: Evaluate, problem: Problem, lam: np.ndarray, V: np.ndarray
 ) -> None:
     found, wide = evaluation(problem, lam, V), evaluation is evaluate_wide
-    Z = problem.X.astype(np.longdouble) @ V if wide else problem.margins(V)
+    Z = matrix(problem).astype(np.longdouble) @ V if wide else problem.margins(V)
     norm = exact_norm(problem, lam, V, Z)
     assert abs(Decimal(found.norm) - norm) <= Decimal(found.norm_error) + Decimal("1e-15") * norm
 
@@ -163,7 +165,7 @@ def exact_risk(problem: Problem, losses: Sequence[Decimal]) -> Decimal:
 
 def exact_optimum(problem: Problem, nearby: float) -> Decimal:
     """min F of a problem with one unknown, to about forty digits, by ternary search."""
-    x = exactly(problem.X)
+    x = exactly(matrix(problem))
 
     def objective(w: Decimal) -> Decimal:
         losses = [exact_loss(problem, [w * x[i]], i) for i in range(len(x))]
@@ -189,7 +191,9 @@ def test_no_bound_exceeds_the_optimum_by_a_single_digit(
     x, noise = rng.standard_normal((2, 6))
     target = odds * x + noise
     y = target if loss == "squared" else (target > 0).astype(np.float64)
-    problem = make_problem(x[:, None].copy(), y, make_loss(loss, 2), parse_risk(risk), 1.0 / 6.0)
+    problem = make_problem(
+        DenseRows(x[:, None].copy()), y, make_loss(loss, 2), parse_risk(risk), 1.0 / 6.0
+    )
     found = solve(problem, SolverOptions(), Limits(tol=1e-14, time_limit=5.0))
     optimum = exact_optimum(problem, found.W.item())
     bound = Decimal(found.certificate.lower_bound)
@@ -207,7 +211,9 @@ def test_no_smoothed_bound_exceeds_the_smoothed_optimum(
     x, y = np.random.default_rng(seed).standard_normal((2, 2))
     y = y if loss == "squared" else np.array([0.0, 1.0])
     risk, smoothing = parse_risk("extremile:3"), Smoothing(name, nu)
-    problem = make_problem(x[:, None].copy(), y, make_loss(loss, 2), risk, 0.1, smoothing)
+    problem = make_problem(
+        DenseRows(x[:, None].copy()), y, make_loss(loss, 2), risk, 0.1, smoothing
+    )
     found = solve(problem, SolverOptions(), Limits(tol=1e-13, max_passes=3000))
     assert found.smoothed is not None
     optimum = exact_optimum(problem, found.W.item())
@@ -222,8 +228,8 @@ def test_a_bound_beyond_doubles_is_still_below_the_optimum(seed: int) -> None:
     """Accuracy that doubles cannot give: the optimum of a mean of squares is rational."""
     problem = awkward_problem("squared", 0, seed)
     bound = lower_bound(problem, problem.sigma, np.zeros(problem.shape), 0.0)
-    (n, d), sigma = problem.X.shape, exactly(problem.sigma)
-    X, y = [exactly(column) for column in problem.X.T], exactly(problem.y)
+    (n, d), sigma = problem.rows.shape, exactly(problem.sigma)
+    X, y = [exactly(column) for column in matrix(problem).T], exactly(problem.y)
     rows = [
         [sum(sigma[i] * X[j][i] * X[c][i] for i in range(n)) + Decimal(problem.mu) * (j == c)
          for c in range(d)]

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from helpers.matrix import matrix
 from helpers.problems import HARD_RISKS, RISING, small_problem
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers import lbfgs
 from lrisk_cli.solvers.lbfgs import Lbfgs
 from lrisk_cli.solvers.problem import Problem, make_problem
@@ -23,7 +25,7 @@ def multinomial(
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     y = np.argmax(signal * (X @ rng.standard_normal((d, k))) + rng.gumbel(size=(n, k)), axis=1)
-    return make_problem(X, y, make_loss("logistic", k), parse_risk(risk), 1.0 / n)
+    return make_problem(DenseRows(X), y, make_loss("logistic", k), parse_risk(risk), 1.0 / n)
 
 
 def proved(problem: Problem, tol: float = 1e-9, solver: SolverName = SolverName.NEWTON) -> Solution:
@@ -80,7 +82,7 @@ def test_awkward_tables(risk: str) -> None:
 
     def table(X: np.ndarray, y: np.ndarray, mu: float) -> Problem:
         X = np.ascontiguousarray(X)
-        return make_problem(X, y, make_loss("logistic", 4), parse_risk(risk), mu)
+        return make_problem(DenseRows(X), y, make_loss("logistic", 4), parse_risk(risk), mu)
 
     constants = np.tile([1.0, 0.0, 1000.0], (120, 1))
     proved(table(np.hstack([X, constants]), y, 1e-4 / 120))  # constant columns
@@ -93,7 +95,7 @@ def test_awkward_tables(risk: str) -> None:
 
 def test_what_is_proved_does_not_depend_on_the_order_of_classes() -> None:
     problem = multinomial("superquantile:0.8", n=500)
-    other = make_problem(problem.X, 3 - problem.y, problem.loss, problem.spectrum, problem.mu)
+    other = make_problem(problem.rows, 3 - problem.y, problem.loss, problem.spectrum, problem.mu)
     first, second = proved(problem).certificate, proved(other).certificate
     assert first.objective == pytest.approx(second.objective, rel=1e-8)
 
@@ -103,13 +105,13 @@ def test_tie_inverses_invert(sizes: list[int]) -> None:
     problem, rng = small_problem("logistic"), np.random.default_rng(0)
     slopes = rng.standard_normal((problem.n_rows, problem.shape[1]))
     rows = rng.permutation(problem.n_rows)[:30].astype(np.intp)
-    matrix = 0.3 * np.eye(np.prod(problem.shape))
+    H = 0.3 * np.eye(np.prod(problem.shape))
     for block in np.split(rows, np.cumsum(sizes)[:-1]):
-        g = np.array([np.outer(problem.X[i], slopes[i]).ravel() for i in block])
-        matrix += (g - g.mean(axis=0)).T @ (g - g.mean(axis=0)) / 0.7
+        g = np.array([np.outer(matrix(problem)[i], slopes[i]).ravel() for i in block])
+        H += (g - g.mean(axis=0)).T @ (g - g.mean(axis=0)) / 0.7
     inverse = TieInverse(problem, slopes, Tied(rows, np.array(sizes, dtype=np.intp)), 0.7, 0.3)
     g = rng.standard_normal(problem.shape)
-    expected = np.linalg.solve(matrix, g.ravel()).reshape(g.shape)
+    expected = np.linalg.solve(H, g.ravel()).reshape(g.shape)
     np.testing.assert_allclose(inverse(g), expected, rtol=1e-10, atol=1e-10)
 
 

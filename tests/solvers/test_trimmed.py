@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from helpers.matrix import matrix
 from helpers.problems import plain_risk, small_problem
 from lrisk_cli.errors import UsageError
 from lrisk_cli.losses.losses import make_loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, check_risk, choose, solve
@@ -31,7 +33,7 @@ def outliers(n_rows: int = 400, share: float = 0.3, seed: int = 0) -> tuple[Prob
     bad = rng.permutation(n_rows)[: round(share * n_rows)]
     y[bad] = rng.normal(8.0, 1.0, len(bad))
     spectrum = parse_risk(f"subquantile:{1.0 - share}")
-    return make_problem(X, y, make_loss("squared"), spectrum, 1e-6), law
+    return make_problem(DenseRows(X), y, make_loss("squared"), spectrum, 1e-6), law
 
 
 @pytest.mark.parametrize("risk", FALLING)
@@ -83,7 +85,7 @@ def test_outliers_among_a_third_of_the_rows_do_not_move_the_coefficients() -> No
     assert np.abs(spoilt.W[:, 0] - law).max() > 1.0
     found = solve(problem, SolverOptions(), Limits())
     np.testing.assert_allclose(found.W[:, 0], law, atol=0.02)
-    far = np.abs(problem.y - problem.X @ law) > 1.0
+    far = np.abs(problem.y - matrix(problem) @ law) > 1.0
     assert far.sum() > 110
     assert (found.lam[far] == 0.0).all()
 
@@ -176,7 +178,9 @@ def test_starts_are_weights_that_add_up_and_the_majority_comes_first() -> None:
 def test_a_start_worse_than_zero_leads_back_to_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two rows, the far one alone to start from; the near one predicted by nothing at all."""
     X, y = np.array([[1.0], [1.0]]), np.array([0.0, 100.0])
-    problem = make_problem(X, y, make_loss("squared"), parse_risk("subquantile:0.5"), 1e-3)
+    problem = make_problem(
+        DenseRows(X), y, make_loss("squared"), parse_risk("subquantile:0.5"), 1e-3
+    )
     far = [Start("far", np.array([0.0, 1.0]))]
     monkeypatch.setattr("lrisk_cli.solvers.trimmed.starts", lambda *_: far)
     found = solve(problem, SolverOptions(), Limits())

@@ -15,7 +15,8 @@ import pytest
 from helpers.program import document, lrisk, refusal
 from helpers.tables import kinds, read
 from lrisk_cli.errors import DataError
-from lrisk_cli.tables.cells import Cells, InvalidCell, to_numbers
+from lrisk_cli.tables.cells import InvalidCell
+from lrisk_cli.tables.column_types.boolean import BOOLEAN_NUMBER
 from lrisk_cli.tables.table import open_table
 
 BIG = 2**53 + 1
@@ -24,7 +25,7 @@ NAN = "nan"  # a missing number, which equals itself
 
 # Cells, then what they are as they come, as numbers, and as categories.
 TYPES = {
-    "bool": (pa.array([True, None, False]), "text", [1.0, NAN, 0.0], ["true", None, "false"]),
+    "bool": (pa.array([True, None, False]), "category", [1.0, NAN, 0.0], ["true", None, "false"]),
     "decimal128": (
         pa.array([Decimal("1.50"), None, Decimal("-2.00")], pa.decimal128(9, 2)),
         "number", [1.5, NAN, -2.0], ["1.50", None, "-2.00"],
@@ -47,11 +48,12 @@ TYPES = {
         "number", [0.5, 3.0, NAN], ["0.5", "3", None],
     ),
     "dictionary of texts": (
-        pa.array(["4", None, "05"]).dictionary_encode(), "text", [4.0, NAN, 5.0], ["4", None, "05"],
+        pa.array(["4", None, "05"]).dictionary_encode(),
+        "category", [4.0, NAN, 5.0], ["4", None, "05"],
     ),
     "dictionary of dates": (
         pa.array([DAY, None, DAY]).dictionary_encode(),
-        "number", [18321.0, NAN, 18321.0], ["2020-02-29", None, "2020-02-29"],
+        "date", [18321.0, NAN, 18321.0], ["2020-02-29", None, "2020-02-29"],
     ),
     "duration": (
         pa.array([timedelta(hours=36), None, timedelta(hours=-6)]),
@@ -63,18 +65,19 @@ TYPES = {
     ),
     "moment": (
         pa.array([datetime(2020, 1, 10, 5, 10), datetime(2020, 1, 1, 5, 6, 7, 120000)]),
-        "number", [18271 + 31 / 144, 18262 + 18367.12 / 86400],
+        "date", [18271 + 31 / 144, 18262 + 18367.12 / 86400],
         ["2020-01-10 05:10:00", "2020-01-01 05:06:07.12"],
     ),
     "half": (pa.array(np.array([0.5, 2.0, -1.0], np.float16)), "number", [0.5, 2.0, -1.0],
              ["0.5", "2", "-1"]),
     "large text": (
-        pa.array(["1", "2", None], pa.large_string()), "text", [1.0, 2.0, NAN], ["1", "2", None],
+        pa.array(["1", "2", None], pa.large_string()),
+        "category", [1.0, 2.0, NAN], ["1", "2", None],
     ),
     "text view": (
-        pa.array(["1", "2", None], pa.string_view()), "text", [1.0, 2.0, NAN], ["1", "2", None],
+        pa.array(["1", "2", None], pa.string_view()), "category", [1.0, 2.0, NAN], ["1", "2", None],
     ),
-    "null": (pa.nulls(3), "text", [NAN] * 3, [None] * 3),
+    "null": (pa.nulls(3), "category", [NAN] * 3, [None] * 3),
 }  # fmt: skip
 
 
@@ -94,7 +97,7 @@ def test_every_type_is_a_number_a_category_or_what_it_looks_like(tmp_path, name,
             writer.write_table(table)
     plain = open_table([path])
     assert kinds(plain) == {"c": kind}
-    assert same(read(plain)["c"]) == (numbers if kind == "number" else texts)
+    assert same(read(plain)["c"]) == (texts if kind == "category" else numbers)
     assert same(read(open_table([path], dtypes={"c": "number"}))["c"]) == numbers
     for dtype in ("category", "string"):
         assert read(open_table([path], dtypes={"c": dtype}))["c"] == texts
@@ -138,8 +141,8 @@ def test_true_and_false_are_alike_in_text_and_in_arrow(tmp_path):
         assert models[0] == models[1]
     numbers = read(open_table([str(tmp_path / "shout.csv")], dtypes={"b": "number"}))["b"]
     assert same(numbers) == [1.0, 0.0, NAN, 1.0] * 6
-    _, stray = to_numbers(pa.array(["true", None, "", "maybe", "1"]), Cells.TRUTH)
-    assert stray == InvalidCell(3, "maybe", 2, "truth value")
+    _, invalid = BOOLEAN_NUMBER.read(pa.array(["true", None, "", "maybe", "1"]))
+    assert invalid == InvalidCell(3, "maybe", 2, "truth value")
 
 
 def test_classes_keep_every_digit_of_large_whole_numbers(tmp_path):
@@ -178,9 +181,9 @@ def test_a_type_for_a_column_that_is_not_there_is_refused(tmp_path):
     assert "t.csv: no column 'sise'; did you mean 'size'?" in refusal(run, 3)
 
 
-def test_many_different_strays_are_codes(tmp_path):
+def test_many_different_invalid_cells_are_codes(tmp_path):
     numbers = [f"{k}.{k % 7}" for k in range(100, 180)]
-    for n_codes, kind in ((10, "number"), (11, "text")):
+    for n_codes, kind in ((10, "number"), (11, "category")):
         cells = [*numbers, "", *(f"V{k}" for k in range(n_codes)), "V1", "NaN"]
         (tmp_path / "t.csv").write_text("c,y\n" + "".join(f"{cell},1\n" for cell in cells))
         assert kinds(open_table([str(tmp_path / "t.csv")]))["c"] == kind
@@ -207,11 +210,12 @@ def test_order_and_width_of_numbers_may_differ_between_files(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["parquet", "csv"])
-@pytest.mark.parametrize("cells", [[1.5, 2.0], [DAY, DAY], ["u", "v"]])
-def test_a_file_without_values_leaves_the_type_to_the_others(tmp_path, name, cells):
+@pytest.mark.parametrize(
+    ("cells", "kind"), [([1.5, 2.0], "number"), ([DAY, DAY], "date"), (["u", "v"], "category")]
+)
+def test_a_file_without_values_leaves_the_type_to_the_others(tmp_path, name, cells, kind):
     empty = write(tmp_path, f"a.{name}", c=pa.nulls(2), x=[1.0, 2.0])
     full = write(tmp_path, f"b.{name}", c=cells, x=[3.0, 4.0])
-    kind = "text" if cells == ["u", "v"] else "number"
     for paths in ([empty, full], [full, empty]):
         table = open_table(paths)
         assert kinds(table) == {"c": kind, "x": "number"}

@@ -12,8 +12,7 @@ import pytest
 from helpers.program import lrisk, refusal
 from lrisk_cli.design.design import DesignOptions, build_design
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.tables import csv_files as csvfiles
-from lrisk_cli.tables import schema as looks
+from lrisk_cli.tables import csv_files, schema
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.memory import Allowance, make_allowance, spell_size
 from lrisk_cli.tables.table import open_table
@@ -105,7 +104,7 @@ def test_without_a_limit_the_machine_sets_it(tmp_path, monkeypatch):
     ],
 )
 def test_a_field_without_end_is_refused_soon(tmp_path, monkeypatch, start, piece):
-    monkeypatch.setattr(csvfiles, "LONGEST_RECORD", 4 << 20)
+    monkeypatch.setattr(csv_files, "LONGEST_RECORD", 4 << 20)
     with gzip.open(tmp_path / "long.csv.gz", "wb", compresslevel=1) as file:
         file.write(start + piece * ((12 << 20) // len(piece)))
     # Of the processor: others may be busy.
@@ -139,17 +138,17 @@ def test_names_of_rows_count_as_memory(tmp_path):
 
 
 def test_more_columns_than_any_table_has_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(looks, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(schema, "MOST_COLUMNS", 3)
     (tmp_path / "wide.csv").write_text("a,b,c,d\n1,2,3,4\n")
     with pytest.raises(DataError, match=r"wide.csv: has 4 columns, more than the 3 that lrisk"):
         open_table([str(tmp_path / "wide.csv")])
 
 
 def test_megabytes_of_line_ends_are_no_rows(tmp_path):
-    text = b"x,c,y\n1,a,2\n2,b,3\n" + b"\n" * (3 * csvfiles.BLOCK_BYTES) + b"3,a,5\n4,b,1\n"
+    text = b"x,c,y\n1,a,2\n2,b,3\n" + b"\n" * (3 * csv_files.BLOCK_BYTES) + b"3,a,5\n4,b,1\n"
     (tmp_path / "holes.csv").write_bytes(text)
     design, _ = build_design(open_table([str(tmp_path / "holes.csv")]), DesignOptions("y"))
-    assert design.rows.tolist() == [0, 1, 2, 3]
+    assert design.row_numbers.tolist() == [0, 1, 2, 3]
     assert design.targets.tolist() == [2.0, 3.0, 5.0, 1.0]
 
 

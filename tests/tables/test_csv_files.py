@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from lrisk_cli.errors import DataError
 from lrisk_cli.native.kernels import core
-from lrisk_cli.tables import csv_files as csvfiles
+from lrisk_cli.tables import csv_files
 from lrisk_cli.tables.sources import find_sources
 from lrisk_cli.tables.table import open_table
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(csvfiles, "BLOCK_BYTES", 32)
-    monkeypatch.setattr(csvfiles, "SAMPLE_BYTES", 32)
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 32)
+    monkeypatch.setattr(csv_files, "SAMPLE_BYTES", 32)
 
 
 def column(folder: Path, text: str, name: str) -> list:
@@ -99,9 +99,9 @@ def test_the_last_record_is_where_a_plain_reading_finds_it(text):
 
 
 def test_a_quote_that_is_never_closed_ends_in_a_sentence_not_in_all_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(csvfiles, "BLOCK_BYTES", 1 << 10)
-    monkeypatch.setattr(csvfiles, "SAMPLE_BYTES", 1 << 10)
-    monkeypatch.setattr(csvfiles, "LONGEST_RECORD", 1 << 14)
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(csv_files, "SAMPLE_BYTES", 1 << 10)
+    monkeypatch.setattr(csv_files, "LONGEST_RECORD", 1 << 14)
     path = tmp_path / "t.csv"
     path.write_text("n,name\n" + "1,a\n" * 100 + '1,"a\n' + "1,a\n" * 9_000)
     with pytest.raises(DataError, match="a record is longer than 0 MB; check for a quote"):
@@ -124,11 +124,11 @@ def test_the_delimiter_is_the_commonest_mark_outside_quotes(tmp_path, header, na
     with pytest.raises(DataError, match="a header but no rows"):
         open_table([str(path)])
     (source,) = find_sources([str(path)])
-    assert list(csvfiles.read_layout(source).names) == names
+    assert list(csv_files.CsvReader().inspect(source).names) == names
 
 
 def test_reading_may_stop_early_and_begin_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(csvfiles, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 64)
     path = tmp_path / "t.csv"
     path.write_text("n,m\n" + "".join(f"{k},0\n" for k in range(1000)))
     table = open_table([str(path)])
@@ -144,7 +144,7 @@ def test_blocks_of_blank_lines_hold_no_rows(tmp_path, monkeypatch, newline, size
     blank = 40 * newline
     lines = ["a,b", "1,x", blank, '2,"y', f'{newline}"', blank]
     (tmp_path / "t.csv").write_bytes(newline.join(lines).encode())
-    monkeypatch.setattr(csvfiles, "BLOCK_BYTES", size)
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", size)
     batches = list(open_table([str(tmp_path / "t.csv")]).batches(["a", "b"]))
     assert min(batch.n_rows for batch in batches) > 0
     assert np.concatenate([batch.columns["a"] for batch in batches]).tolist() == [1.0, 2.0]

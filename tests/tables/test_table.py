@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from helpers.tables import kinds, read
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.tables import csv_files as csvfiles
+from lrisk_cli.tables import csv_files
 from lrisk_cli.tables.table import open_table
 
 
@@ -64,7 +64,7 @@ def test_a_text_column_is_number_date_truth_or_text_by_what_it_holds(tmp_path, c
 
 
 def test_a_column_is_typed_by_its_first_values_however_late_they_come(tmp_path, monkeypatch):
-    monkeypatch.setattr(csvfiles, "SAMPLE_BYTES", 64)
+    monkeypatch.setattr(csv_files, "SAMPLE_BYTES", 64)
     text = "a,b\n" + "1,\n" * 500 + "2,7.5\n"
     assert read_text(tmp_path, text)["b"][-1] == 7.5
 
@@ -96,35 +96,35 @@ def test_the_user_decides_the_type_of_a_column(tmp_path):
         ("1,5", "'1,5' is not a number"),
     ],
 )
-def test_a_stray_cell_is_named_with_its_place_and_a_remedy(tmp_path, monkeypatch, cell, finding):
-    monkeypatch.setattr(csvfiles, "BLOCK_BYTES", 64)
-    monkeypatch.setattr(csvfiles, "SAMPLE_BYTES", 64)
+def test_an_invalid_cell_is_named_with_its_place_and_a_remedy(tmp_path, monkeypatch, cell, finding):
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(csv_files, "SAMPLE_BYTES", 64)
     text = "price,x\n" + "5,1\n" * 50 + f'"{cell}",1\n' + "6,1\n"
     assert refusal(tmp_path, text) == (
         f"t.csv, column 'price', row 50: {finding}; pass missing='drop' or dtype='price=string'"
     )
     table = open_table([str(tmp_path / "t.csv")])
-    prices = read(table, strays_are_missing=True)["price"]
+    prices = read(table, invalid_as_missing=True)["price"]
     assert np.isnan(prices[50])
     assert prices[:50] + prices[51:] == [5.0] * 50 + [6.0]
 
 
-def test_an_infinite_parquet_number_is_a_stray_and_nan_is_missing(tmp_path):
+def test_an_infinite_parquet_number_is_invalid_and_nan_is_missing(tmp_path):
     path = str(tmp_path / "t.parquet")
     pq.write_table(pa.table({"x": [1.0, float("nan"), float("-inf")]}), path)
     with pytest.raises(DataError, match=r"column 'x', row 2: '-inf' is not a finite number"):
         read(open_table([path]))
-    assert np.isnan(read(open_table([path]), strays_are_missing=True)["x"][1:]).all()
+    assert np.isnan(read(open_table([path]), invalid_as_missing=True)["x"][1:]).all()
 
 
-def test_strays_of_real_heart_data_are_its_question_marks(real_data):
+def test_invalid_cells_of_real_heart_data_are_its_question_marks(real_data):
     table = open_table([str(real_data / "heart_cleveland_original.csv")])
-    strays: dict[str, int] = {}
-    for batch in table.batches(["ca", "thal"], strays_are_missing=True):
-        for name, stray in batch.strays.items():
-            assert stray.text == "?"
-            strays[name] = strays.get(name, 0) + stray.count
-    assert strays == {"ca": 4, "thal": 2}
+    invalid: dict[str, int] = {}
+    for batch in table.batches(["ca", "thal"], invalid_as_missing=True):
+        for name, cell in batch.invalid.items():
+            assert cell.text == "?"
+            invalid[name] = invalid.get(name, 0) + cell.count
+    assert invalid == {"ca": 4, "thal": 2}
 
 
 # Unreadable files
@@ -237,7 +237,7 @@ def test_records_split_over_blocks_read_as_the_csv_module_wrote_them(
     writer = csv.writer(text, lineterminator=lines, quoting=quoting)
     writer.writerows([("left", "right"), *rows])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csvfiles, "BLOCK_BYTES", block)
+        patch.setattr(csv_files, "BLOCK_BYTES", block)
         found = read_text(
             tmp_path_factory.getbasetemp(), text.getvalue(), dtypes={"right": "string"}
         )

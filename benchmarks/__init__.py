@@ -1,0 +1,1 @@
+"""Measurements of speed, memory and published results; README.md lists them."""

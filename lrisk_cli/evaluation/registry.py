@@ -1,0 +1,329 @@
+"""The metrics: name, direction, what each needs, formula, words. This table needs no numpy.
+
+Gates, `--select-by`, figures, help texts and the table of docs/metrics.md read it.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from math import sqrt
+from typing import Any, Generic, Protocol, TypeVar
+
+from lrisk_cli.errors import UsageError
+from lrisk_cli.names import RISK_ALIASES, RISKS, Task
+from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
+
+Source = TypeVar("Source")
+
+
+class Needs(StrEnum):
+    """What a metric is computed from; each command has some of these."""
+
+    LOSSES = "losses"
+    NUMBERS = "targets and predictions"
+    CLASSES = "classes and predictions"
+    ROWS = "rows read"
+    CELLS = "cells read"
+    FIT = "a certificate"
+    FLAGS = "outlier flags"
+    LABELS = "labels"
+    PLANTED = "labels of outliers"
+    PAIRS = "losses of two models"
+
+
+# Where metrics that need this are known.
+_WHERE = {
+    Needs.LOSSES: "lrisk evaluate and detect-outliers",
+    Needs.NUMBERS: "regression",
+    Needs.CLASSES: "classification",
+    Needs.ROWS: "every command",
+    Needs.CELLS: "lrisk evaluate and detect-outliers",
+    Needs.FIT: "regression and classification",
+    Needs.FLAGS: "lrisk detect-outliers and clusters",
+    Needs.LABELS: "clusters with labels",
+    Needs.PLANTED: "clusters with labels",
+    Needs.PAIRS: "lrisk quantile-report",
+}
+TASK_NEEDS = {Task.REGRESSION: Needs.NUMBERS, Task.CLASSIFICATION: Needs.CLASSES}
+# What is known of rows that a model of clusters, or detect-outliers, has judged; with labels; and
+# of models beside a baseline.
+OF_CLUSTERS = frozenset({Needs.FLAGS, Needs.ROWS, Needs.CELLS, Needs.LOSSES})
+OF_LABELS = frozenset({Needs.LABELS, Needs.PLANTED})
+OF_PAIRS = frozenset({Needs.PAIRS, Needs.ROWS})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric(Choice, Generic[Source]):
+    """One metric. `formula` computes it from its source; None where it is not defined."""
+
+    name: str
+    needs: Needs
+    formula: Callable[[Source], float | None]
+    larger_is_better: bool = False
+
+
+class Errors(Protocol):
+    """What is known of the errors of a model on some rows."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_correct(self) -> int: ...
+    @property
+    def mean_loss(self) -> float: ...
+    @property
+    def mean_square(self) -> float: ...
+    @property
+    def target_variance(self) -> float: ...
+
+    def mean_absolute(self) -> float:
+        """Mean of |target - prediction|."""
+
+
+class Rows(Protocol):
+    """Counts of rows: read, with a missing cell, with a category that the fit did not see."""
+
+    read: int
+    n_missing: int
+    n_unseen: int
+
+
+class Fit(Protocol):
+    """What a fit has proved."""
+
+    @property
+    def gap(self) -> float | None: ...
+
+
+class Labels(Protocol):
+    """How clusters agree with labels."""
+
+    @property
+    def accuracy(self) -> float: ...
+    @property
+    def purity(self) -> float: ...
+    @property
+    def average_precision(self) -> float | None: ...
+
+
+class Pair(Protocol):
+    """The losses of a model beside those of a baseline, at the level that a metric asks for."""
+
+    @property
+    def tail_gained(self) -> float: ...
+    @property
+    def average_lost(self) -> float: ...
+
+    def difference(self) -> float | None:
+        """Quantile of the baseline minus that of the model."""
+
+    def normalised_difference(self) -> float | None:
+        """The same over the baseline's mean loss."""
+
+
+def _r2(errors: Errors) -> float | None:
+    variance = errors.target_variance
+    return 1.0 - errors.mean_square / variance if variance > 0.0 else None
+
+
+def _last(ascending: Any) -> float:
+    return float(ascending[-1])
+
+
+_LEVEL = Parameter("P", "level", "in (0, 1]", lambda p: 0.0 < p <= 1.0, 0.95)
+
+_ERRORS: tuple[Metric[Errors], ...] = (
+    Metric(
+        "root of the mean squared error, in units of the target",
+        name="rmse",
+        needs=Needs.NUMBERS,
+        formula=lambda errors: sqrt(errors.mean_square),
+    ),
+    Metric(
+        "mean absolute error, in units of the target",
+        name="mae",
+        needs=Needs.NUMBERS,
+        formula=lambda errors: errors.mean_absolute(),
+    ),
+    Metric(
+        "1 - mean squared error / variance of the target; not defined for a constant target",
+        name="r2",
+        needs=Needs.NUMBERS,
+        formula=_r2,
+        larger_is_better=True,
+    ),
+    Metric(
+        "fraction of rows whose class is predicted",
+        name="accuracy",
+        needs=Needs.CLASSES,
+        formula=lambda errors: errors.n_correct / errors.n_rows,
+        larger_is_better=True,
+    ),
+    Metric(
+        "mean of -log(probability of the row's class)",
+        name="log_loss",
+        needs=Needs.CLASSES,
+        formula=lambda errors: errors.mean_loss,
+    ),
+)
+_ROWS: tuple[Metric[Rows], ...] = (
+    Metric(
+        "rows",
+        name="n_rows",
+        needs=Needs.ROWS,
+        formula=lambda rows: rows.read,
+        larger_is_better=True,
+    ),
+    Metric(
+        "fraction of rows with a missing cell",
+        name="missing_fraction",
+        needs=Needs.CELLS,
+        formula=lambda rows: rows.n_missing / rows.read,
+    ),
+    Metric(
+        "fraction of rows with a category that the fit did not see",
+        name="unseen_fraction",
+        needs=Needs.CELLS,
+        formula=lambda rows: rows.n_unseen / rows.read,
+    ),
+)
+_FIT: tuple[Metric[Fit], ...] = (
+    Metric(
+        "relative gap that the fit proved", name="gap", needs=Needs.FIT, formula=lambda f: f.gap
+    ),
+)
+_LOSSES: tuple[Metric[Any], ...] = (
+    Metric("largest loss", name="max", needs=Needs.LOSSES, formula=_last),
+)
+_FLAGS: tuple[Metric[Any], ...] = (
+    Metric(
+        "fraction of rows that are outliers",
+        name="outlier_fraction",
+        needs=Needs.FLAGS,
+        formula=lambda flags: float(flags.mean()),
+    ),
+)
+_LABELS: tuple[Metric[Labels], ...] = (
+    Metric(
+        "fraction of inliers in the cluster that is paired with their label",
+        name="accuracy",
+        needs=Needs.LABELS,
+        formula=lambda labels: labels.accuracy,
+        larger_is_better=True,
+    ),
+    Metric(
+        "fraction of inliers in a cluster whose most frequent label is theirs",
+        name="purity",
+        needs=Needs.LABELS,
+        formula=lambda labels: labels.purity,
+        larger_is_better=True,
+    ),
+    Metric(
+        "average precision of finding the labelled outliers by their distance",
+        name="average_precision",
+        needs=Needs.PLANTED,
+        formula=lambda labels: labels.average_precision,
+        larger_is_better=True,
+    ),
+)
+_PAIRS: tuple[Metric[Pair], ...] = (
+    Metric(
+        "mean of the worst tenth of the baseline's losses minus that of the model's",
+        name="tail_gained",
+        needs=Needs.PAIRS,
+        formula=lambda pair: pair.tail_gained,
+        larger_is_better=True,
+    ),
+    Metric(
+        "mean loss of the model minus that of the baseline",
+        name="average_lost",
+        needs=Needs.PAIRS,
+        formula=lambda pair: pair.average_lost,
+    ),
+    Metric(
+        "loss quantile of the baseline minus that of the model",
+        _LEVEL,
+        name="difference",
+        needs=Needs.PAIRS,
+        formula=lambda pair: pair.difference(),
+        larger_is_better=True,
+    ),
+    Metric(
+        "the same over the mean loss of the baseline",
+        _LEVEL,
+        name="normalised_difference",
+        needs=Needs.PAIRS,
+        formula=lambda pair: pair.normalised_difference(),
+        larger_is_better=True,
+    ),
+)
+METRICS: tuple[Metric[Any], ...] = (
+    *_ERRORS, *_FLAGS, *_ROWS, *_FIT, *_LOSSES, *_LABELS, *_PAIRS,
+)  # fmt: skip
+
+
+def metrics_of(needs: Collection[Needs]) -> dict[str, Metric[Any]]:
+    """The metrics that can be computed from these sources, by name, in the order of the table."""
+    return {metric.name: metric for metric in METRICS if metric.needs in needs}
+
+
+def needs_of(task: Task) -> frozenset[Needs]:
+    """What is known of a model of this task and its rows; of AUTO, what is known of any."""
+    errors = TASK_NEEDS.values() if task is Task.AUTO else [TASK_NEEDS[task]]
+    return frozenset({*errors, Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.LOSSES})
+
+
+def figures_of(source: Any, needs: Collection[Needs]) -> dict[str, float | None]:
+    """The metrics that need exactly such a source, by name."""
+    return {name: metric.formula(source) for name, metric in metrics_of(needs).items()}
+
+
+def error_names(names: Iterable[str]) -> list[str]:
+    """Those of the names that compare predictions with targets, whatever the loss."""
+    known = metrics_of(TASK_NEEDS.values())
+    return [name for name in names if name in known]
+
+
+def judges_predictions(name: str) -> bool:
+    """Whether a metric compares predictions with targets, so that it can choose between models."""
+    judging = {Needs.LOSSES, *TASK_NEEDS.values()}
+    return is_risk(name) or name in metrics_of(judging)
+
+
+def larger_is_better(name: str) -> bool:
+    """Whether a larger figure is good news; of risks and losses a smaller one is."""
+    base = name.partition(":")[0]
+    return any(metric.larger_is_better for metric in METRICS if metric.name == base)
+
+
+def is_risk(name: str) -> bool:
+    """Whether the name belongs to a spectral risk, whatever its parameter."""
+    return name.partition(":")[0] in {*RISKS, *RISK_ALIASES}
+
+
+def metric_name(text: str, task: Task) -> str:
+    """The spelling under which a metric of a model is reported; others are refused.
+
+    Task.AUTO: the task is not known yet, so the metrics of any will do.
+    """
+    return spell_metric(text, needs_of(task))
+
+
+def spell_metric(text: str, needs: Collection[Needs]) -> str:
+    """A metric that these sources give, or a risk; others are refused with the nearest name."""
+    risky = Needs.LOSSES in needs
+    known: dict[str, Choice] = {**metrics_of(needs), **(RISKS if risky else {})}
+    name = text.strip().lower().partition(":")[0]
+    elsewhere = [metric.needs for metric in METRICS if metric.name == name]
+    if elsewhere and name not in known:
+        places = " or of ".join(_WHERE[each] for each in elsewhere)
+        raise UsageError(
+            f"{name} is a metric of {places}, which is not judged here; known: "
+            + ", ".join(choice.spelling(each) for each, choice in known.items())
+        )
+    return spell(*parse_choice(text, "metric", known, RISK_ALIASES if risky else None))
+
+
+def list_metrics(needs: Collection[Needs]) -> str:
+    """The names for a help text, with the symbols of their parameters."""
+    return ", ".join(metric.spelling(name) for name, metric in metrics_of(needs).items())

@@ -1,0 +1,1 @@
+"""What coefficients multiply: the one way to a matrix of rows."""

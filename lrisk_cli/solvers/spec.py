@@ -1,0 +1,84 @@
+"""What a solver declares about itself: what it needs, the options it reads, and how it runs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lrisk_cli.names import Sampling, SolverName, StartName
+from lrisk_cli.progress import Report, silent
+from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.solvers.solution import Limits, Solution
+from lrisk_cli.types import Array
+
+
+@dataclass(frozen=True, slots=True)
+class SolverOptions:
+    """What the user may say about the method; None leaves the choice to it.
+
+    decay: SGD's steps follow 1/(mu t) and its iterates are averaged. track_ranks: the trace tells
+    how many rows change rank, which costs a sort where the risk needs none.
+    """
+
+    solver: SolverName = SolverName.AUTO
+    step: float | None = None
+    decay: bool = False
+    batch_size: int | None = None
+    epoch_length: int | None = None
+    checkpoint_probability: float | None = None
+    sampling: Sampling | None = None
+    seed: int = 0
+    track_ranks: bool = False
+    norm_bound: float | None = None
+    momentum: float | None = None
+    nesterov: bool = False
+    start: StartName | None = None
+
+
+class Need(StrEnum):
+    """What a solver cannot do without."""
+
+    CONVEX_RISK = "a convex risk"
+    FALLING_RISK = "a falling risk"
+    DENSE_ROWS = "dense rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One minimisation: what to minimise, by which options, until when, and from where.
+
+    start: W (d, k) of a neighbouring problem. majority: (n,) how surely each row is an inlier.
+    """
+
+    problem: Problem
+    options: SolverOptions
+    limits: Limits
+    report: Report = silent
+    start: Array | None = None
+    majority: Array | None = None
+
+
+def _nothing_to_check(_: SolverOptions) -> None:
+    return
+
+
+def _never(_: Problem) -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class SolverSpec:
+    """The declaration of one solver, called SPEC in its file.
+
+    options: fields of SolverOptions that it reads and that would be ignored by others. check:
+    refuses values of these. suits: why `auto` takes it for a problem that has what it needs, None
+    where it does not. softplus: whether it can minimise the softplus smoothing of a subquantile.
+    majority: whether it begins at the inliers.
+    """
+
+    run: Callable[[Job], Solution]
+    needs: frozenset[Need] = frozenset()
+    options: frozenset[str] = frozenset()
+    check: Callable[[SolverOptions], None] = _nothing_to_check
+    suits: Callable[[Problem], str | None] = _never
+    softplus: bool = False
+    majority: bool = False

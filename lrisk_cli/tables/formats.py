@@ -1,0 +1,43 @@
+"""The registry of file formats: a file -> the reader that its first bytes call for."""
+
+from typing import Any
+
+from lrisk_cli.errors import DataError
+from lrisk_cli.tables.arrow_files import ArrowReader
+from lrisk_cli.tables.csv_files import CsvReader
+from lrisk_cli.tables.parquet_files import ParquetReader
+from lrisk_cli.tables.reader import Reader
+from lrisk_cli.tables.source import Source
+
+TEXT = CsvReader()
+READERS: tuple[Reader[Any], ...] = (TEXT, ParquetReader(), ArrowReader())
+SUFFIXES = tuple(suffix for reader in READERS for suffix in reader.suffixes)
+REFUSED = (
+    (b"FEA1", "Feather of version 1, which few still read; save as version 2"),
+    (b"PK\x03\x04", "a zip archive or spreadsheet; save the table in it as CSV"),
+)
+
+
+def choose_reader(source: Source) -> Reader[Any]:
+    """The reader for a file. Contents decide before names: Parquet named .csv is Parquet."""
+    reader = _reader_of(source.start)
+    if reader is not None:
+        return reader
+    for signature, finding in REFUSED:
+        if source.start.startswith(signature):
+            raise DataError(f"{source.label}: {finding}")
+    binary = [each for each in READERS if each.signatures]
+    if any(source.path.lower().endswith(each.suffixes) for each in binary):
+        raise DataError(
+            f"{source.label}: the contents are not those of its suffix; is the file damaged?"
+        )
+    if source.compression is not None and _reader_of(source.read_start()) is not None:
+        raise DataError(
+            f"{source.label}: Parquet or Arrow inside {source.compression}; decompress the file"
+        )
+    return TEXT
+
+
+def _reader_of(start: bytes) -> Reader[Any] | None:
+    """The reader whose signature the first bytes are, if there is one."""
+    return next((each for each in READERS if start.startswith(each.signatures)), None)

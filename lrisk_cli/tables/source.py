@@ -1,0 +1,69 @@
+"""One file of a table: its name for messages, its first bytes, and how to open it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from lrisk_cli.errors import DataError
+
+START_BYTES = 8
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+COMPRESSION_SIGNATURES = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"BZh", "bz2"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file, which can be opened more than once. label: its name for messages.
+
+    path: empty for what came through a pipe. start: its first bytes, as stored. partitions:
+    columns that the folders above it name, as in year=2013/part.parquet.
+    """
+
+    label: str
+    path: str
+    start: bytes
+    open_raw: Callable[[], pa.NativeFile]
+    partitions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def compression(self) -> str | None:
+        """How the file is compressed, by its first bytes."""
+        names = (name for first, name in COMPRESSION_SIGNATURES if self.start.startswith(first))
+        return next(names, None)
+
+    def open(self) -> pa.NativeFile:
+        """The bytes of the file, decompressed. DataError when it cannot be opened."""
+        compression = self.compression
+        try:
+            raw = self.open_raw()
+            return raw if compression is None else pa.CompressedInputStream(raw, compression)
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(self.label, error) from error
+
+    def read_start(self) -> bytes:
+        """The first bytes, decompressed."""
+        with self.open() as stream:
+            return self.read(stream, START_BYTES)
+
+    def read(self, stream: pa.NativeFile, size: int) -> bytes:
+        """Exactly `size` bytes of the opened file, fewer only at its end."""
+        pieces = []
+        try:
+            while size > 0 and (piece := stream.read(size)):
+                pieces.append(piece)
+                size -= len(piece)
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(self.label, error) from error
+        return b"".join(pieces)
+
+
+def unreadable(label: str, error: Exception) -> DataError:
+    """The sentence for a file that the system or its format refuses to read."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    reason = reason.strip().splitlines()[0].rstrip(".") if reason.strip() else type(error).__name__
+    return DataError(f"{label}: cannot be read ({reason}); check the path, permissions and format")

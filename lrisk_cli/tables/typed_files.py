@@ -1,0 +1,134 @@
+"""What readers of typed files share: column types follow from Arrow types, rows come as records."""
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+
+from lrisk_cli.errors import DataError
+from lrisk_cli.tables import compute
+from lrisk_cli.tables.column_types.base import ColumnType
+from lrisk_cli.tables.column_types.category import CATEGORY
+from lrisk_cli.tables.column_types.date import DATE
+from lrisk_cli.tables.column_types.registry import infer_type, type_of_arrow
+from lrisk_cli.tables.inputs import Spelling
+from lrisk_cli.tables.reader import Converted, FileSchema, Reader, TableFile
+from lrisk_cli.tables.source import Source, unreadable
+
+BATCH_CELLS = 1 << 21
+FEWEST_ROWS = 256
+SAMPLE_ROWS = 16_384
+SAMPLE_LETTERS = 64
+
+
+class TypedReader(Reader[FileSchema]):
+    """Files that hold Arrow types, or types that Arrow has too."""
+
+    def inspect(self, source: Source, delimiter: str | None) -> FileSchema:
+        """The columns and types of a file. DataError when it names a column twice."""
+        try:
+            schema = self.read_schema(source)
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(source.label, error) from error
+        repeated = [name for name, count in Counter(schema.names).items() if count > 1]
+        if repeated:
+            raise DataError(
+                f"{source.label}: column '{repeated[0]}' appears twice; rename one of them"
+            )
+        return schema
+
+    def infer_types(self, files: Sequence[TableFile], spelling: Spelling) -> dict[str, ColumnType]:
+        """The type of each column. Text is taken as it is, except for ISO dates.
+
+        A column of nulls has the type that the first of the other files gives it.
+        """
+        typed = [(file, file.schema.types) for file in files if file.schema.types is not None]
+        types: dict[str, ColumnType] = {}
+        for name in typed[0][1].names:
+            kinds = [schema.field(name).type for _, schema in typed]
+            known = [kind for kind in kinds if not pa.types.is_null(kind)]
+            types[name] = type_of_arrow(known[0]) if known else CATEGORY
+            if types[name] is CATEGORY and _holds_dates([f for f, _ in typed], name, spelling):
+                types[name] = DATE
+        return types
+
+    def batches(
+        self,
+        source: Source,
+        schema: FileSchema,
+        columns: Sequence[str],
+        coded: Sequence[str],
+        n_rows: int,
+        convert: Callable[[pa.RecordBatch], Converted],
+    ) -> Iterator[Converted]:
+        """The rows in file order; fewer at a time where there are many columns."""
+        n_rows = min(n_rows, max(FEWEST_ROWS, BATCH_CELLS // len(columns)))
+        return map(convert, self._records(source, columns, n_rows, coded))
+
+    def _records(
+        self, source: Source, columns: Sequence[str], n_rows: int, coded: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in self.read_records(source, columns, n_rows, coded):
+                yield _without_views(batch)
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(source.label, error) from error
+
+    @abstractmethod
+    def read_schema(self, source: Source) -> FileSchema:
+        """The columns and types of a file."""
+
+    @abstractmethod
+    def read_records(
+        self, source: Source, names: Sequence[str], n_rows: int, coded: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """The columns in batches of at most n_rows.
+
+        coded: text columns that the caller prefers as dictionaries, which the file may grant.
+        """
+
+
+class _Cells:
+    """The first letters of the cells of one column."""
+
+    __slots__ = ("cells",)
+
+    def __init__(self, records: pa.RecordBatch) -> None:
+        self.cells = _clipped(records.column(0))
+
+    @property
+    def n_rows(self) -> int:
+        """How many cells there are."""
+        return len(self.cells)
+
+
+def _holds_dates(files: Sequence[TableFile], name: str, spelling: Spelling) -> bool:
+    """Whether texts are dates, by the first SAMPLE_ROWS of which one is not missing."""
+    parts: list[pa.Array] = []
+    for file in files:
+        for block in file.batches([name], [name], SAMPLE_ROWS, _Cells):
+            parts.append(block.cells)
+            if sum(map(len, parts)) >= SAMPLE_ROWS:
+                rows = pa.concat_arrays(parts)
+                guess = infer_type(rows.slice(0, SAMPLE_ROWS), spelling)
+                if guess is not None:
+                    return guess is DATE
+                parts = [rows.slice(SAMPLE_ROWS)]
+    return bool(parts) and infer_type(pa.concat_arrays(parts), spelling) is DATE
+
+
+def _clipped(column: pa.Array) -> pa.Array:
+    """Texts cut where no date is as long: those of a dictionary, repeated, may fill memory."""
+    if not pa.types.is_dictionary(column.type):
+        return compute.clip(compute.cast(column, pa.large_string()), SAMPLE_LETTERS)
+    return compute.take(_clipped(column.dictionary), column.indices)
+
+
+def _without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Texts in one piece of memory each: few functions of Arrow take those in scattered pieces."""
+    for at, kind in enumerate(batch.schema.types):
+        if pa.types.is_string_view(kind):
+            whole = compute.cast(batch.column(at), pa.large_string())
+            batch = batch.set_column(at, batch.schema.names[at], whole)
+    return batch

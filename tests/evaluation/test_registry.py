@@ -1,0 +1,109 @@
+"""The table of metrics: names, directions, which commands have them, its page in the manual."""
+
+import pytest
+
+from helpers.docs import markdown_table
+from lrisk_cli.errors import UsageError
+from lrisk_cli.evaluation.gates import Worsening, parse_gate
+from lrisk_cli.evaluation.registry import (
+    METRICS,
+    OF_CLUSTERS,
+    OF_LABELS,
+    OF_PAIRS,
+    Metric,
+    Needs,
+    is_risk,
+    judges_predictions,
+    larger_is_better,
+    list_metrics,
+    metric_name,
+    metrics_of,
+    needs_of,
+    spell_metric,
+)
+from lrisk_cli.evaluation.selection import check_metric
+from lrisk_cli.names import RISKS, Task
+from lrisk_cli.parameters import spell
+
+# The sources that each command, or kind of model, has.
+KINDS = {
+    "regression": needs_of(Task.REGRESSION),
+    "classification": needs_of(Task.CLASSIFICATION),
+    "clusters": OF_CLUSTERS,
+    "labelled clusters": OF_CLUSTERS | OF_LABELS,
+    "pairs": OF_PAIRS,
+}
+EVERY_METRIC = pytest.mark.parametrize("metric", METRICS, ids=lambda m: f"{m.name}-{m.needs.name}")
+
+
+def example(metric: Metric) -> str:
+    """The metric as a user would write it."""
+    return spell(metric.name, None if metric.parameter is None else metric.parameter.example)
+
+
+def test_the_manual_lists_exactly_the_metrics():
+    assert markdown_table("docs/metrics.md", "metric") == [
+        [
+            f"`{metric.spelling(metric.name)}`",
+            "larger" if metric.larger_is_better else "smaller",
+            metric.needs.value,
+            metric.summary,
+        ]
+        for metric in METRICS
+    ]
+
+
+def test_a_name_means_one_thing_to_a_command_and_has_one_direction():
+    for needs in KINDS.values():
+        names = [metric.name for metric in METRICS if metric.needs in needs]
+        assert len(names) == len(set(names))
+    assert not any(is_risk(metric.name) for metric in METRICS)
+    directions = {(metric.name, metric.larger_is_better) for metric in METRICS}
+    assert len(directions) == len({metric.name for metric in METRICS})
+
+
+@EVERY_METRIC
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_metric_is_known_where_its_source_is_and_refused_elsewhere(metric, kind):
+    needs = KINDS[kind]
+    if metric.name in metrics_of(needs):
+        assert spell_metric(example(metric).upper(), needs) == example(metric)
+        gate = parse_gate(f"{example(metric)}>0.5", lambda text: spell_metric(text, needs))
+        assert gate.metric == example(metric)
+        assert metric.spelling(metric.name) in list_metrics(needs)
+    else:
+        with pytest.raises(UsageError, match=f"{metric.name} is a metric of .*; known: "):
+            spell_metric(example(metric), needs)
+
+
+def test_every_metric_is_known_somewhere_and_every_source_is_needed():
+    assert {metric.needs for metric in METRICS} == set(Needs) == set().union(*KINDS.values())
+
+
+@EVERY_METRIC
+def test_the_direction_of_a_metric_is_that_of_its_gates(metric):
+    assert larger_is_better(example(metric)) is metric.larger_is_better
+    worse = Worsening(example(metric), 1.0, 0.1, "good.json")
+    assert worse.comparison == ("<" if metric.larger_is_better else ">")
+    assert (worse.threshold < 1.0) is metric.larger_is_better
+
+
+@pytest.mark.parametrize("name", metrics_of(needs_of(Task.AUTO)))
+def test_what_judges_predictions_can_choose_between_models(name):
+    if judges_predictions(name):
+        assert check_metric(name, Task.AUTO) == name
+    else:
+        assert name in metrics_of([Needs.ROWS, Needs.CELLS, Needs.FIT])
+        with pytest.raises(UsageError, match="does not judge predictions; choose a risk"):
+            check_metric(name, Task.AUTO)
+
+
+@pytest.mark.parametrize("risk", RISKS)
+def test_risks_are_metrics_where_there_are_losses(risk):
+    parameter = RISKS[risk].parameter
+    text = spell(risk, None if parameter is None else parameter.example)
+    assert metric_name(text, Task.AUTO) == text
+    assert not larger_is_better(text)
+    assert judges_predictions(text)
+    with pytest.raises(UsageError, match="unknown metric"):
+        spell_metric(text, OF_PAIRS)

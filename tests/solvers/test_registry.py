@@ -1,0 +1,105 @@
+"""The table of solvers: declarations that auto, checks, help and the manual read."""
+
+import subprocess
+import sys
+from dataclasses import fields, replace
+
+import pytest
+
+from helpers.docs import markdown_table
+from lrisk_cli.cli import CommandLoader
+from lrisk_cli.errors import UsageError
+from lrisk_cli.names import Sampling, SolverName, StartName
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.solvers.registry import SOLVERS, load_solver
+from lrisk_cli.solvers.select import SHARED, SolverOptions, check_options, check_risk
+from lrisk_cli.solvers.spec import Need
+
+EVERY_SOLVER = pytest.mark.parametrize("name", SOLVERS)
+# A value that its solver takes, for each option that not all read.
+GIVEN = {
+    "decay": True,
+    "batch_size": 8,
+    "epoch_length": 9,
+    "checkpoint_probability": 0.5,
+    "sampling": Sampling.UNIFORM,
+    "norm_bound": 1.0,
+    "momentum": 0.5,
+    "nesterov": True,
+    "start": StartName.GLOROT,
+}
+FLAGS = {name: f"--{name.replace('_', '-')}" for name in GIVEN} | {"decay": "--step"}
+
+
+def readers(option: str) -> list[str]:
+    return sorted(name for name in SOLVERS if option in load_solver(name).options)
+
+
+def test_every_name_has_a_solver_and_every_option_a_reader():
+    assert {*SOLVERS, SolverName.AUTO} == set(SolverName)
+    assert {field.name for field in fields(SolverOptions)} - SHARED == set(GIVEN)
+    assert set(GIVEN) == frozenset().union(*(load_solver(name).options for name in SOLVERS))
+
+
+@EVERY_SOLVER
+@pytest.mark.parametrize("option", GIVEN)
+def test_an_option_is_taken_by_its_readers_and_refused_by_others(name, option):
+    options = replace(SolverOptions(name), **{option: GIVEN[option]})
+    if option == "nesterov":
+        options = replace(
+            options, momentum=0.5 if "momentum" in load_solver(name).options else None
+        )
+    if option in load_solver(name).options:
+        check_options(options)
+    else:
+        with pytest.raises(UsageError) as refusal:
+            check_options(options)
+        named = " and ".join(readers(option))
+        assert f"is not used by --solver {name} (only by {named})" in str(refusal.value)
+
+
+@EVERY_SOLVER
+@pytest.mark.parametrize(("risk", "lacking"), [
+    ("superquantile:0.9", Need.FALLING_RISK), ("subquantile:0.8", Need.CONVEX_RISK), ("mean", None),
+])  # fmt: skip
+def test_a_risk_is_refused_by_the_solvers_that_need_another(name, risk, lacking):
+    if lacking in load_solver(name).needs:
+        with pytest.raises(UsageError, match=f"--solver {name} needs {lacking} .* choose among "):
+            check_risk(name, parse_risk(risk))
+    else:
+        check_risk(name, parse_risk(risk))
+
+
+def test_the_manual_lists_exactly_the_solvers_what_they_need_and_their_options():
+    rows = {row[0]: row for row in markdown_table("docs/solvers.md", "solver")}
+    assert list(rows) == [name.value for name in SOLVERS]
+    for name in SOLVERS:
+        spec = load_solver(name)
+        _, _, _, needs, options = rows[name]
+        assert needs == ", ".join(sorted(spec.needs))
+        for option in GIVEN:
+            written = "`decay`" if option == "decay" else FLAGS[option]
+            assert (written in options) is (option in spec.options), (name, option)
+
+
+@pytest.mark.parametrize("option", GIVEN)
+def test_help_names_the_solvers_that_read_an_option(option):
+    command = CommandLoader(name="lrisk").get_command(None, "fit")
+    (parameter,) = [each for each in command.params if FLAGS[option] in each.opts]
+    assert f"({', '.join(readers(option))})" in parameter.help
+
+
+def test_a_fit_loads_only_the_solver_it_uses():
+    program = (
+        "import sys; from lrisk_cli.solvers.select import SolverOptions, choose, solve\n"
+        "from lrisk_cli.solvers.solution import Limits\n"
+        "from helpers.problems import small_problem\n"
+        "solve(small_problem(), SolverOptions(), Limits())\n"
+        "print(*sys.modules)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": "tests"},
+    )  # fmt: skip
+    loaded = {name for name in SOLVERS if f"lrisk_cli.solvers.{name}" in run.stdout.split()}
+    assert loaded == {SolverName.NEWTON}
