@@ -22,6 +22,7 @@ from lrisk_cli.commands.options.plain_values import PlainValues
 from lrisk_cli.commands.options.spelling import spell_flag
 from lrisk_cli.names import Missing
 from lrisk_cli.options import argument, option
+from lrisk_cli.solvers.registry import SOLVERS, load_solver
 
 ROOT = Path(__file__).parents[2]
 
@@ -243,3 +244,14 @@ def test_the_examples_of_a_command_run_on_the_samples(folder, tmp_path, name):
             text=True,
         )
         assert run.returncode == 0, f"{example}\n{run.stderr}"
+
+
+def test_the_help_of_a_solver_option_names_the_solvers_that_use_it():
+    texts = {each.field: each.option.help for each in declared_options(command_function("fit"))}
+    found: dict[str, list[str]] = {}
+    for name in sorted(SOLVERS):
+        for field in load_solver(name).options - {"decay"}:
+            found.setdefault(field, []).append(name.value)
+    assert {"batch_size", "momentum", "sampling"} <= found.keys()
+    for field, names in found.items():
+        assert texts[field].removesuffix(".").endswith(f"({', '.join(names)})"), field
