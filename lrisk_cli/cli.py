@@ -13,9 +13,8 @@ import typer
 from typer.core import TyperGroup
 
 from lrisk_cli import __version__
-from lrisk_cli.commands.configuring import command_function, configured
-from lrisk_cli.commands.options.declared import spell_flag
-from lrisk_cli.commands.options.panels import PanelCommand
+from lrisk_cli.commands.options.plain_values import PlainValues
+from lrisk_cli.commands.options.spelling import spell_flag
 from lrisk_cli.commands.streams import secure_streams
 from lrisk_cli.errors import ExitCode, LriskError, options_spelled
 
@@ -44,7 +43,7 @@ class Terminated(BaseException):
     """Someone sent SIGTERM."""
 
 
-class CommandLoader(TyperGroup):
+class CommandLoader(PlainValues, TyperGroup):
     """A group that imports a command when it is called for."""
 
     def __init__(self, **settings: Any) -> None:
@@ -55,10 +54,17 @@ class CommandLoader(TyperGroup):
         """The command, from the function of its name in commands/; dashes become underscores."""
         if cmd_name not in COMMANDS:
             return None
-        function = configured(cmd_name, command_function(cmd_name), COMMANDS)
+        from lrisk_cli.commands.configuring import command_function, configured
+        from lrisk_cli.commands.options.declared import declared_options
+        from lrisk_cli.commands.options.panels import PanelCommand
+
+        function = command_function(cmd_name)
         single = typer.Typer(**_TYPER)  # type: ignore[arg-type]
-        single.command(cmd_name, cls=PanelCommand, context_settings=_CONTEXT)(function)
-        return typer.main.get_command(single)
+        register = single.command(cmd_name, cls=PanelCommand, context_settings=_CONTEXT)
+        register(configured(cmd_name, function, COMMANDS))
+        command: Any = typer.main.get_command(single)
+        command.declared = {each.word: each for each in declared_options(function)}
+        return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The list in `lrisk --help`, without loading a command."""

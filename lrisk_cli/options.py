@@ -1,7 +1,7 @@
 """How an option is declared: a field of a plain dataclass, with what any interface shows of it."""
 
 from dataclasses import MISSING, dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 OPTION = "option"
 
@@ -38,12 +38,3 @@ def argument(**of_option: Any) -> Any:
     """A field of an option group that is required and given by its position."""
     declared = Option(required=True, positional=True, **of_option)
     return field(default=MISSING, metadata={OPTION: declared})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seed:
-    """What every random choice follows from."""
-
-    panel: ClassVar[str] = "Solver"
-
-    seed: int = option(0, metavar="N", minimum=0, help="Seed of every random choice.")

@@ -11,7 +11,7 @@ from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode
 from lrisk_cli.evaluation.options import Labels
 from lrisk_cli.names import Standardize
-from lrisk_cli.options import Seed
+from lrisk_cli.native.options import Seed
 from lrisk_cli.reports.options import ClusterPage, Document, Messages
 from lrisk_cli.tables.options import Data, Files
 

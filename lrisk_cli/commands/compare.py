@@ -13,8 +13,7 @@ from lrisk_cli.evaluation.options import ComparisonSplits, Methods
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import Penalty, parse_risks
 from lrisk_cli.names import Unseen
-from lrisk_cli.native.options import Threads
-from lrisk_cli.options import Seed
+from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.reports.options import Document, Messages, Page
 from lrisk_cli.tables.options import Data, Files
 

@@ -15,8 +15,7 @@ from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import AUTO
 from lrisk_cli.models.options import Penalty, RowLoss, suit_columns
 from lrisk_cli.names import Dates, KernelName, Scaling, Standardize, Task
-from lrisk_cli.native.options import Threads
-from lrisk_cli.options import Seed
+from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.outliers.options import Detection, DetectionOutput
 from lrisk_cli.reports.options import Document, Messages, Page
 from lrisk_cli.tables.options import Data, Files

@@ -12,7 +12,7 @@ from lrisk_cli.evaluation.options import EvaluatedRisks, Gates, Labels, LossesFi
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, list_metrics, needs_of
 from lrisk_cli.models.options import ModelFile
 from lrisk_cli.names import Task
-from lrisk_cli.options import Seed
+from lrisk_cli.native.options import Seed
 from lrisk_cli.reports.options import ClusterPage, Document, Messages
 from lrisk_cli.tables.options import Data, Files
 

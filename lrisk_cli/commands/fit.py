@@ -13,8 +13,7 @@ from lrisk_cli.evaluation.options import Validation
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import FitOutput, ModelOptions, choose_scaling, suit_columns
 from lrisk_cli.names import Task
-from lrisk_cli.native.options import Threads
-from lrisk_cli.options import Seed
+from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.reports.options import Document, Messages, Page
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.tables.options import Data, Files

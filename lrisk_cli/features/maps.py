@@ -1,23 +1,18 @@
-"""What a model is linear in: the columns of a row, its kernel with landmarks, or cosines of it.
+"""What feature maps share: the protocols of maps and kernels, and the map by landmarks.
 
 Letters: x one of n encoded rows, the constant column last where there is one; W (values, k)
 coefficients, that of the constant last; Z (n, k) margins; m landmarks or frequencies of d numbers.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
+from msgspec import Meta, Struct
 
-from lrisk_cli.features.entries import (
-    FeatureMapEntry,
-    FourierEntry,
-    GaussianEntry,
-    LinearEntry,
-    PolynomialEntry,
-)
-from lrisk_cli.native.kernels import core
+from lrisk_cli.names import FeatureMapName, GammaRule, KernelName
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array
@@ -26,6 +21,29 @@ from lrisk_cli.types import Array
 LANES = 8
 # Values worked on together: half a megabyte stays in the cache.
 TILE = 1 << 16
+
+Positive = Annotated[float, Meta(gt=0.0)]
+NotNegative = Annotated[float, Meta(ge=0.0)]
+RowLists = Annotated[list[list[float]], Meta(min_length=1)]
+
+
+class MapEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kernel"):
+    """What is linear in the coefficients; `kernel` tells which kind it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureOptions:
+    """What the user may say about features; None leaves the choice to us.
+
+    rank: number of landmarks or frequencies, "auto" for as many as the kernel needs.
+    """
+
+    kernel: KernelName = KernelName.LINEAR
+    gamma: GammaRule | float | None = None
+    degree: int | None = None
+    coef0: float | None = None
+    rank: int | Literal["auto"] | None = None
+    feature_map: FeatureMapName | None = None
 
 
 class FeatureMap(Protocol):
@@ -43,25 +61,34 @@ class FeatureMap(Protocol):
     def describe(self) -> str:
         """What it is, for people."""
 
-    def entry(self) -> FeatureMapEntry:
-        """Its part of a model file."""
+    def entry(self) -> Any:
+        """Its part of a model file, one of `registry.FeatureMapEntry`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """exp(-gamma ||x - z||^2) for rbf, (gamma x.z + coef0)^degree for poly."""
+class Kernel(ABC):
+    """A positive semidefinite function of two rows, over the coordinates that landmarks have."""
 
-    name: Literal["rbf", "poly"]
-    gamma: float
-    degree: int = 1
-    coef0: float = 0.0
+    name: ClassVar[str]
 
+    @abstractmethod
     def fill(self, X: Array, packed: Array, out: Array) -> None:
-        """out[i, j] = k(X[i], landmark j), over the coordinates that landmarks have."""
-        if self.name == "rbf":
-            core.gaussian_rows(X, packed, self.gamma, out)
-        else:
-            core.polynomial_rows(X, packed, self.gamma, self.coef0, self.degree, out)
+        """out[i, j] = k(X[i], landmark j). packed: the landmarks, by `pack`."""
+
+    @abstractmethod
+    def diagonal(self, X: Array, d: int) -> Array:
+        """k(x, x) of each row, over its first d columns. (n,)."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, float]:
+        """Its parameters by name, for --json."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """What it is, for people."""
+
+    @abstractmethod
+    def entry(self, landmarks: list[list[float]], explained: float) -> Any:
+        """The part of a model file for a map of this kernel."""
 
     def matrix(self, X: Array, Z: Array) -> Array:
         """k(X[i], Z[j]) for all pairs. (n, m)."""
@@ -69,39 +96,20 @@ class Kernel:
         self.fill(X, pack(Z), out)
         return out
 
-    def diagonal(self, X: Array, d: int) -> Array:
-        """k(x, x) of each row, over its first d columns. (n,)."""
-        if self.name == "rbf":
-            return np.ones(len(X))
-        squares: Array = np.einsum("ij,ij->i", X[:, :d], X[:, :d])
-        powers: Array = (self.gamma * squares + self.coef0) ** self.degree
-        return powers
-
-    def describe(self) -> str:
-        if self.name == "rbf":
-            return f"Gaussian kernel, gamma {self.gamma:.4g}"
-        gamma = "" if self.gamma == 1.0 else f"{self.gamma:.4g} "
-        return f"polynomial kernel ({gamma}x.z + {self.coef0:g})^{self.degree}"
-
 
 @dataclass(frozen=True, slots=True)
-class LinearMap:
-    """The encoded columns themselves."""
+class KernelSpec:
+    """The declaration of one kernel.
 
-    def width(self, n_columns: int) -> int:
-        return n_columns
+    make: of the options and gamma; None where the columns are the features. gamma: where none is
+    given. options: those of FeatureOptions that it reads; feature_maps: ways to its features.
+    """
 
-    def margins(self, rows: Rows, W: Array) -> Array:
-        return rows.scores(W)
-
-    def summary(self) -> dict[str, Any]:
-        return {"kernel": "linear"}
-
-    def describe(self) -> str:
-        return "linear"
-
-    def entry(self) -> FeatureMapEntry:
-        return LinearEntry()
+    summary: str
+    make: Callable[[FeatureOptions, float], Kernel] | None = None
+    gamma: GammaRule | float = GammaRule.SCALE
+    options: frozenset[str] = frozenset()
+    feature_maps: frozenset[FeatureMapName] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,20 +124,17 @@ class LandmarkMap:
     explained: float
 
     def width(self, n_columns: int) -> int:
-        _check_columns(self.landmarks, n_columns)
+        check_columns(self.landmarks, n_columns)
         return len(self.landmarks)
 
     def margins(self, rows: Rows, W: Array) -> Array:
         packed, width = pack(self.landmarks), len(self.landmarks)
-        return _margins(rows, W, width, lambda x, out: self.kernel.fill(x, packed, out))
+        return margins_by_tiles(rows, W, width, lambda x, out: self.kernel.fill(x, packed, out))
 
     def summary(self) -> dict[str, Any]:
-        kernel = self.kernel
-        shape = {} if kernel.name == "rbf" else {"degree": kernel.degree, "coef0": kernel.coef0}
         return {
-            "kernel": kernel.name,
-            "gamma": kernel.gamma,
-            **shape,
+            "kernel": self.kernel.name,
+            **self.kernel.parameters(),
             "landmarks": len(self.landmarks),
             "explained": self.explained,
         }
@@ -140,74 +145,8 @@ class LandmarkMap:
             f"{percentage(self.explained)} of it"
         )
 
-    def entry(self) -> FeatureMapEntry:
-        kernel, rows = self.kernel, self.landmarks.tolist()
-        if kernel.name == "rbf":
-            return GaussianEntry(gamma=kernel.gamma, explained=self.explained, landmarks=rows)
-        return PolynomialEntry(
-            gamma=kernel.gamma,
-            coef0=kernel.coef0,
-            degree=kernel.degree,
-            explained=self.explained,
-            landmarks=rows,
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FourierMap:
-    """f(x) = sum_j W_j sqrt(2/m) cos(omega_j.x + b_j) + W_constant.
-
-    frequencies: (m, d) omega; phases: (m,) b. In the mean over random frequencies of variance
-    2 gamma and phases in [0, 2 pi), products of these features are exp(-gamma ||x - z||^2).
-    """
-
-    gamma: float
-    frequencies: Array
-    phases: Array
-
-    def width(self, n_columns: int) -> int:
-        _check_columns(self.frequencies, n_columns)
-        if len(self.phases) != len(self.frequencies):
-            raise ValueError("frequencies and phases differ in number")
-        return len(self.frequencies)
-
-    def fill(self, X: Array, packed: Array, out: Array) -> None:
-        """out[i, j] = sqrt(2/m) cos(omega_j.x_i + b_j)."""
-        phases = np.zeros(LANES * len(packed))
-        phases[: len(self.phases)] = self.phases
-        core.cosine_rows(X, packed, phases, np.sqrt(2.0 / len(self.phases)), out)
-
-    def margins(self, rows: Rows, W: Array) -> Array:
-        packed = pack(self.frequencies)
-        return _margins(rows, W, len(self.phases), lambda x, out: self.fill(x, packed, out))
-
-    def summary(self) -> dict[str, Any]:
-        return {"kernel": "fourier", "gamma": self.gamma, "frequencies": len(self.phases)}
-
-    def describe(self) -> str:
-        return (
-            f"Gaussian kernel, gamma {self.gamma:.4g}; {len(self.phases)} random Fourier features"
-        )
-
-    def entry(self) -> FeatureMapEntry:
-        return FourierEntry(
-            gamma=self.gamma, frequencies=self.frequencies.tolist(), phases=self.phases.tolist()
-        )
-
-
-def map_of(entry: FeatureMapEntry) -> FeatureMap:
-    """The map that a model file describes; ValueError where its rows differ in length."""
-    match entry:
-        case LinearEntry():
-            return LinearMap()
-        case FourierEntry():
-            phases = np.array(entry.phases, dtype=np.float64)
-            return FourierMap(entry.gamma, _matrix(entry.frequencies), phases)
-        case GaussianEntry():
-            kernel = Kernel("rbf", entry.gamma)
-        case PolynomialEntry():
-            kernel = Kernel("poly", entry.gamma, entry.degree, entry.coef0)
-    return LandmarkMap(kernel, _matrix(entry.landmarks), entry.explained)
+    def entry(self) -> Any:
+        return self.kernel.entry(self.landmarks.tolist(), self.explained)
 
 
 def pack(Z: Array) -> Array:
@@ -227,7 +166,9 @@ def percentage(share: float) -> str:
     return f"{100.0 * share:.{digits}f} %"
 
 
-def _margins(rows: Rows, W: Array, width: int, fill: Callable[[Array, Array], None]) -> Array:
+def margins_by_tiles(
+    rows: Rows, W: Array, width: int, fill: Callable[[Array, Array], None]
+) -> Array:
     """[values of x, 1] W, some rows at a time: how many does not matter to a row."""
     n_rows, step = rows.shape[0], max(1, TILE // len(W))
     Z = np.empty((n_rows, W.shape[1]))
@@ -241,13 +182,15 @@ def _margins(rows: Rows, W: Array, width: int, fill: Callable[[Array, Array], No
     return Z
 
 
-def _matrix(rows: list[list[float]]) -> Array:
+def read_rows(rows: list[list[float]]) -> Array:
+    """The rows of a model file; ValueError where they differ in length. (m, d)."""
     if len({len(row) for row in rows}) != 1:
         raise ValueError("rows of the feature map differ in length")
     return np.array(rows, dtype=np.float64)
 
 
-def _check_columns(rows: Array, n_columns: int) -> None:
+def check_columns(rows: Array, n_columns: int) -> None:
+    """ValueError where the rows of a map are not as long as encoded ones."""
     if rows.shape[1] != n_columns:
         raise ValueError(
             f"the feature map has {rows.shape[1]} columns where the encoding has {n_columns}"

@@ -11,7 +11,8 @@ from lrisk_cli import __version__
 from lrisk_cli.design.columns.registry import feature_from_json
 from lrisk_cli.design.encoding import EncodedBatch, Encoding, Target
 from lrisk_cli.errors import DataError
-from lrisk_cli.features.maps import FeatureMap, LinearMap, map_of
+from lrisk_cli.features.linear import LinearMap
+from lrisk_cli.features.maps import FeatureMap
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.models.model_file import (
@@ -256,7 +257,7 @@ def build_model(file: ModelFile) -> Model:
         raise ValueError(f"the {file.loss} loss takes no exposure")
     if not loss.scales_targets and (target.mean, target.scale) != (0.0, 1.0):
         raise ValueError(f"the {file.loss} loss takes targets as they are")
-    feature_map = map_of(file.feature_map)
+    feature_map = file.feature_map.map()
     n_values = feature_map.width(encoding.n_columns - encoding.intercept) + encoding.intercept
     W = _matrix(file.coefficients, n_values, loss.n_outputs)
     return Model(encoding, file.loss, file.risk, file.l2, W, file.fit, feature_map)

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from lrisk_cli import __version__
 from lrisk_cli.errors import ModelError, UsageError, opt
-from lrisk_cli.features.entries import FeatureMapEntry
+from lrisk_cli.features.registry import FeatureMapEntry
 from lrisk_cli.losses.registry import loss_pattern
 from lrisk_cli.models.model_text import MOST_BYTES, check_bulk, check_keys
 from lrisk_cli.names import Missing, Unseen

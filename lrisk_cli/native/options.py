@@ -1,4 +1,4 @@
-"""How much of the machine a command may use."""
+"""How a command runs, whatever it computes: its threads and its seed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,3 +32,12 @@ class Threads:
 
         with team(self.threads):
             yield
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seed:
+    """What every random choice follows from."""
+
+    panel: ClassVar[str] = "Solver"
+
+    seed: int = option(0, metavar="N", minimum=0, help="Seed of every random choice.")

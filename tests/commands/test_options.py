@@ -10,15 +10,19 @@ from typing import Annotated, ClassVar
 
 import pytest
 import typer
+from typer.core import TyperCommand
 
 from helpers.program import lrisk
 from lrisk_cli.cli import COMMANDS, CommandLoader
 from lrisk_cli.commands.configuring import command_function
-from lrisk_cli.commands.options.declared import declared_options, only, spell_flag, vary, without
+from lrisk_cli.commands.options.declared import declared_options, only, vary, without
 from lrisk_cli.commands.options.flattened import flattened
 from lrisk_cli.commands.options.panels import PANELS
+from lrisk_cli.commands.options.plain_values import PlainValues
+from lrisk_cli.commands.options.spelling import spell_flag
 from lrisk_cli.names import Missing
 from lrisk_cli.options import argument, option
+from lrisk_cli.solvers.registry import SOLVERS, load_solver
 
 ROOT = Path(__file__).parents[2]
 
@@ -115,6 +119,45 @@ def test_sentences_spell_options_as_flags(option, value, flag):
     assert spell_flag(option, value) == flag
 
 
+class Parsed(PlainValues, TyperCommand):
+    """A command that takes plain values as they are."""
+
+
+PARSED = [
+    ["a"],
+    ["a", "--count", "5"],
+    ["a", "--count", " 5"],
+    ["a", "--count", "0"],
+    ["a", "--count", "1.5"],
+    ["a", "--count", "many"],
+    ["a", "--rare-thing", "1e-3"],
+    ["a", "--rare-thing", "-2."],
+    ["a", "--rare-thing", "inf"],
+    ["a", "--rare-thing", "x"],
+    ["a", "--missing", "drop"],
+    ["a", "--missing", "DROP"],
+    ["a", "--several", "", "--several", "1"],
+    ["a", "--names", ""],
+    ["", "b", "--no-intercept"],
+    [],
+]
+
+
+@pytest.mark.parametrize("arguments", PARSED, ids=" ".join)
+def test_plain_values_are_those_that_the_parser_would_give(arguments):
+    outcomes = []
+    for base in (TyperCommand, Parsed):
+        app = typer.Typer(add_completion=False)
+        app.command(cls=base)(flattened(plain))
+        made = typer.main.get_command(app)
+        made.declared = {each.word: each for each in declared_options(plain)}
+        try:
+            outcomes.append(made.main(list(arguments), standalone_mode=False))
+        except Exception as error:
+            outcomes.append((type(error), str(error)))
+    assert outcomes[0] == outcomes[1]
+
+
 # The commands
 
 
@@ -201,3 +244,14 @@ def test_the_examples_of_a_command_run_on_the_samples(folder, tmp_path, name):
             text=True,
         )
         assert run.returncode == 0, f"{example}\n{run.stderr}"
+
+
+def test_the_help_of_a_solver_option_names_the_solvers_that_use_it():
+    texts = {each.field: each.option.help for each in declared_options(command_function("fit"))}
+    found: dict[str, list[str]] = {}
+    for name in sorted(SOLVERS):
+        for field in load_solver(name).options - {"decay"}:
+            found.setdefault(field, []).append(name.value)
+    assert {"batch_size", "momentum", "sampling"} <= found.keys()
+    for field, names in found.items():
+        assert texts[field].removesuffix(".").endswith(f"({', '.join(names)})"), field

@@ -302,7 +302,7 @@ def test_classes_are_compared_by_their_probabilities(folder):
         ([*ONE, "--by", "colour"], 3, "no column 'colour'; did you mean 'color'"),
         ([*ONE, "--quantiles", "0.5,2"], 2, "a level is greater than 0 and at most 1; got '2'"),
         ([*ONE, "--fail-on", "rmse>1"], 2, "rmse is a metric of regression"),
-        ([*ONE, "--fail-on", "difference:0<1"], 2, "a level is greater than 0"),
+        ([*ONE, "--fail-on", "difference:0<1"], 2, "difference level must be in (0, 1]; got 0"),
         ([*ONE, "--fail-on", "difference"], 2, "is not a condition"),
         ([*ONE, "-o", "out.xlsx"], 2, "unknown kind of table '.xlsx'"),
         ([*ONE, "-o", "out.csv", "--html", "out.csv"], 2, "named for two outputs"),

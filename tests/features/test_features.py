@@ -12,10 +12,12 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from helpers.matrix import matrix
 from helpers.problems import RISING, kernel_builds
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.features import features as room
+from lrisk_cli.features import nystroem
 from lrisk_cli.features.features import FeatureOptions, Features, build_features, check_features
+from lrisk_cli.features.gaussian import GaussianKernel
 from lrisk_cli.features.landmarks import pick_landmarks
 from lrisk_cli.features.maps import Kernel, LandmarkMap, pack, percentage
+from lrisk_cli.features.polynomial import PolynomialKernel
 from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import FeatureMapName, GammaRule, KernelName, SolverName
 from lrisk_cli.risk.row_weights import Projection
@@ -106,9 +108,9 @@ def test_a_row_has_the_same_values_alone_and_in_company(core: ModuleType) -> Non
 
 def test_landmarks_ignore_the_columns_they_do_not_have() -> None:
     X = rows(10, 3, constant=True)
-    kernel = Kernel("rbf", 0.4)
+    kernel = GaussianKernel(0.4)
     assert np.array_equal(kernel.matrix(X, X[:, :3]), kernel.matrix(X[:, :3].copy(), X[:, :3]))
-    assert Kernel("poly", 0.5, 3, 2.0).diagonal(X, 3) == pytest.approx(
+    assert PolynomialKernel(0.5, 3, 2.0).diagonal(X, 3) == pytest.approx(
         polynomial_kernel(X[:, :3], degree=3, gamma=0.5, coef0=2.0).diagonal()
     )
 
@@ -240,7 +242,7 @@ def test_auto_takes_newton_where_products_of_rows_are_known() -> None:
 # Fewer landmarks than rows
 
 
-@pytest.mark.parametrize("kernel", [Kernel("rbf", 0.2), Kernel("poly", 0.2, 3, 1.0)])
+@pytest.mark.parametrize("kernel", [GaussianKernel(0.2), PolynomialKernel(0.2, 3, 1.0)])
 @pytest.mark.parametrize("rank", [1, 20, 70])
 def test_the_residual_is_exact_and_never_negative(kernel: Kernel, rank: int) -> None:
     X = rows(200, 5)
@@ -281,7 +283,7 @@ def test_landmarks_of_full_rank_are_exact() -> None:
         scores.append(found.map.margins(DenseRows(new), found.coefficients(W)))
     assert np.array_equal(*scores)
     # The drawn pivots end at the same span.
-    kernel = Kernel("rbf", 0.25)
+    kernel = GaussianKernel(0.25)
     picked = pick_landmarks(kernel, X, 4, 80, 0.0, np.random.default_rng(0))
     assert sorted(map(tuple, picked.Z)) == sorted(map(tuple, X))
     factor = np.tril(picked.L)
@@ -289,7 +291,7 @@ def test_landmarks_of_full_rank_are_exact() -> None:
 
 
 def test_many_rows_are_spanned_by_landmarks_from_a_part(monkeypatch) -> None:
-    monkeypatch.setattr(room, "SAMPLE_ROWS", 500)
+    monkeypatch.setattr(nystroem, "SAMPLE_ROWS", 500)
     X = rows(3000, 2, constant=True)
     found = build_features(DenseRows(X), FeatureOptions(RBF, rank=60), constant=True)
     C = found.map.kernel.matrix(X, found.map.landmarks)
@@ -309,10 +311,10 @@ def test_auto_stops_when_little_is_left_or_at_its_limits(monkeypatch) -> None:
     assert found.notes == ()
     same = build_features(DenseRows(X), FeatureOptions(RBF, feature_map=NYSTROEM), constant=False)
     assert np.array_equal(phi_of(same), phi_of(found))
-    monkeypatch.setattr(room, "AUTO_RANK", 7)
+    monkeypatch.setattr(nystroem, "AUTO_RANK", 7)
     (note,) = build_features(DenseRows(X), auto, constant=False).notes
     assert note == "rank='auto' stopped at 7 landmarks, the most it takes; a number may be larger"
-    monkeypatch.setattr(room, "AUTO_BYTES", 8 * 600 * 5)
+    monkeypatch.setattr(nystroem, "AUTO_BYTES", 8 * 600 * 5)
     (note,) = build_features(DenseRows(X), auto, constant=False).notes
     assert note.startswith("rank='auto' stopped at 5 landmarks, a GiB of features")
     (note,) = build_features(DenseRows(X), FeatureOptions(RBF, rank=3), constant=False).notes
@@ -375,7 +377,7 @@ def test_gamma_by_scale_and_by_median() -> None:
     all_pairs = np.median(cdist(many[:2500], many[2500:], "sqeuclidean"))
     assert gamma == pytest.approx(1.0 / all_pairs, rel=0.05)
     poly = build_features(DenseRows(X), FeatureOptions(POLY), constant=True).map.kernel
-    assert poly == Kernel("poly", 1.0, 3, 1.0)
+    assert poly == PolynomialKernel(1.0, 3, 1.0)
 
 
 # What is refused
@@ -384,14 +386,14 @@ def test_gamma_by_scale_and_by_median() -> None:
 @pytest.mark.parametrize(
     ("options", "finding"),
     [
-        (FeatureOptions(gamma=0.5), "gamma has no meaning for kernel='linear'"),
-        (FeatureOptions(rank=5), "it belongs to kernel='poly' or kernel='rbf'"),
-        (FeatureOptions(feature_map=NYSTROEM), "feature_map='nystroem' has no meaning"),
-        (FeatureOptions(RBF, degree=2), "degree has no meaning for kernel='rbf'"),
-        (FeatureOptions(RBF, coef0=0.0), "coef0 has no meaning for kernel='rbf'"),
+        (FeatureOptions(gamma=0.5), "gamma is not used by kernel='linear'"),
+        (FeatureOptions(rank=5), "(only by poly and rbf)"),
+        (FeatureOptions(feature_map=NYSTROEM), "feature_map='nystroem' is not used by"),
+        (FeatureOptions(RBF, degree=2), "degree is not used by kernel='rbf'"),
+        (FeatureOptions(RBF, coef0=0.0), "coef0 is not used by kernel='rbf'"),
         (
             FeatureOptions(POLY, feature_map=FOURIER),
-            "='fourier' has no meaning for kernel='poly'",
+            "='fourier' is not used by kernel='poly'",
         ),
         (FeatureOptions(RBF, gamma=0.0), "gamma must be greater than 0; got 0"),
         (FeatureOptions(RBF, gamma=-1.0), "gamma must be greater than 0; got -1"),
@@ -411,7 +413,7 @@ def test_ranks_and_tables_that_do_not_fit_are_refused(monkeypatch) -> None:
     X = rows(30)
     with pytest.raises(UsageError, match=r"rank=31: .* there are 30; lower it"):
         build_features(DenseRows(X), FeatureOptions(RBF, rank=31), constant=False)
-    monkeypatch.setattr(room, "EXACT_ROWS", 29)
+    monkeypatch.setattr(nystroem, "EXACT_ROWS", 29)
     with pytest.raises(UsageError, match=r"30 rows are too many .*; pass rank='auto', or rank='N'"):
         build_features(DenseRows(X), FeatureOptions(POLY), constant=False)
     for options in (FeatureOptions(RBF, rank=30), FeatureOptions(RBF, rank="auto")):
@@ -440,5 +442,5 @@ def test_rows_without_scale_or_distance_are_refused() -> None:
 def test_shares_are_told_without_rounding_up() -> None:
     told = [percentage(share) for share in (1.0, 0.9999, 0.99996, 0.9, 0.1234, 1.0 - 1e-7)]
     assert told == ["all", "99.99 %", "99.996 %", "90.0 %", "12.3 %", "99.99999 %"]
-    small = LandmarkMap(Kernel("poly", 0.5, 2, 1.0), np.zeros((3, 2)), 0.5)
+    small = LandmarkMap(PolynomialKernel(0.5, 2, 1.0), np.zeros((3, 2)), 0.5)
     assert small.describe() == "polynomial kernel (0.5 x.z + 1)^2; 3 landmarks span 50.0 % of it"

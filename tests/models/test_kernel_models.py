@@ -14,7 +14,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from helpers.house_prices import N_ROWS, add_house_files, house_columns
 from helpers.program import document, lrisk, read_csv, refusal, write_csv
 from lrisk_cli.errors import ModelError
-from lrisk_cli.features.maps import FeatureMap, FourierMap, Kernel, LandmarkMap
+from lrisk_cli.features.fourier import FourierMap
+from lrisk_cli.features.gaussian import GaussianKernel
+from lrisk_cli.features.maps import FeatureMap, LandmarkMap
+from lrisk_cli.features.polynomial import PolynomialKernel
 from lrisk_cli.models.loading import load_model
 from lrisk_cli.models.model import Model, encode_model
 from lrisk_cli.rows.dense import DenseRows
@@ -186,9 +189,9 @@ def test_a_kernel_model_is_shown_by_its_features(folder):
 
 
 MAPS = {
-    "rbf": LandmarkMap(Kernel("rbf", 1 / 3), np.random.default_rng(0).random((11, D)), 0.97),
+    "rbf": LandmarkMap(GaussianKernel(1 / 3), np.random.default_rng(0).random((11, D)), 0.97),
     "poly": LandmarkMap(
-        Kernel("poly", 1 / 7, 3, 0.1), np.random.default_rng(1).random((8, D)), 1.0
+        PolynomialKernel(1 / 7, 3, 0.1), np.random.default_rng(1).random((8, D)), 1.0
     ),
     "fourier": FourierMap(
         0.3, np.random.default_rng(2).random((9, D)), np.random.default_rng(3).random(9)
@@ -285,7 +288,7 @@ def test_the_schema_knows_every_kind_of_features(folder):
 @pytest.mark.parametrize(
     ("flags", "finding"),
     [
-        (("--gamma", "1"), "--gamma has no meaning for --kernel linear"),
+        (("--gamma", "1"), "--gamma is not used by --kernel linear"),
         ((*RBF, "--gamma", "wide"), "--gamma takes scale, median or a number greater than 0"),
         ((*RBF, "--gamma", "-2"), "--gamma must be greater than 0; got -2"),
         ((*RBF, "--rank", "0"), "--rank takes auto or a whole number greater than 0; got '0'"),
@@ -295,7 +298,7 @@ def test_the_schema_knows_every_kind_of_features(folder):
             "--rank 301: landmarks are rows to learn from, and there are 300",
         ),
         (("--kernel", "poly", "--degree", "0"), "--degree"),
-        (("--kernel", "poly", "--feature-map", "fourier"), "it belongs to --kernel rbf"),
+        (("--kernel", "poly", "--feature-map", "fourier"), "(only by rbf)"),
         (("--kernel", "sigmoid"), "--kernel"),
     ],
 )

@@ -232,9 +232,15 @@ def test_help_and_version_load_no_numpy(arguments):
 
 def test_a_plain_fit_loads_nothing_that_takes_long():
     table = str(ROOT / "sample_data/simulated.csv")
-    loaded = modules_loaded_by("fit", table, "--target", "y", "--quiet")
+    loaded = modules_loaded_by("fit", table, "--target", "y", "--quiet", "--seed", "3")
     assert "numpy" in loaded
-    assert not loaded & {"scipy", "pandas", "rich", "matplotlib"}
+    assert not loaded & {"scipy", "pandas", "pydantic", "rich", "matplotlib"}
+
+
+def test_the_help_of_a_command_loads_no_numpy():
+    loaded = modules_loaded_by("fit", "--help")
+    assert "typer" in loaded
+    assert not loaded & {"numpy", "pyarrow", "pydantic", "rich"}
 
 
 def documentation() -> dict[str, str]:

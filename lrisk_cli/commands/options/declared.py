@@ -1,73 +1,15 @@
 """The options of a command, from the option groups in its signature."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
-from shlex import quote
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from lrisk_cli.options import OPTION, Option
 
 Command = Callable[..., Any]
-# Options that everybody writes with one letter.
-_KNOWN_BY_LETTER = {"clusters": "-k", "output": "-o"}
-# Characters that a shell would not pass on as they are.
-_NEEDS_QUOTES = frozenset("*?#~&;|<>$")
-
-
-@dataclass(frozen=True, slots=True)
-class Without:
-    """A command has no such options of a group; they keep their defaults."""
-
-    names: frozenset[str]
-
-    def apply(self, declared: "dict[str, Declared]") -> "dict[str, Declared]":
-        """All others."""
-        return {name: each for name, each in declared.items() if name not in self.names}
-
-
-@dataclass(frozen=True, slots=True)
-class Only:
-    """A command has only these options of a group; all others keep their defaults."""
-
-    names: tuple[str, ...]
-
-    def apply(self, declared: "dict[str, Declared]") -> "dict[str, Declared]":
-        """Those named."""
-        return {name: declared[name] for name in self.names}
-
-
-@dataclass(frozen=True, slots=True)
-class Varied:
-    """What a command shows of an option in another way, or its default there."""
-
-    name: str
-    changes: Mapping[str, Any]
-
-    def apply(self, declared: "dict[str, Declared]") -> "dict[str, Declared]":
-        """All, this one varied."""
-        changes = dict(self.changes)
-        found = declared[self.name]
-        default = changes.pop("default", found.default)
-        varied = replace(found, default=default, option=replace(found.option, **changes))
-        return {**declared, self.name: varied}
-
-
-def without(*names: str) -> Without:
-    """To annotate a group in a command's signature: these of its fields are no options."""
-    return Without(frozenset(names))
-
-
-def only(*names: str) -> Only:
-    """To annotate a group in a command's signature: no other fields of it are options."""
-    return Only(names)
-
-
-def vary(name: str, **changes: Any) -> Varied:
-    """To annotate a group in a command's signature: another default, or other fields of Option."""
-    return Varied(name, changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +56,33 @@ class Declared:
         return (*short, f"--{self.key}")
 
 
+Options = dict[str, Declared]
+# What a command makes of the options of a group, by field.
+Change = Callable[[Options], Options]
+
+
+def without(*names: str) -> Change:
+    """To annotate a group in a command's signature: these of its fields are no options."""
+    return lambda options: {name: each for name, each in options.items() if name not in names}
+
+
+def only(*names: str) -> Change:
+    """To annotate a group in a command's signature: no other fields of it are options."""
+    return lambda options: {name: options[name] for name in names}
+
+
+def vary(name: str, **changes: Any) -> Change:
+    """To annotate a group in a command's signature: another default, or other fields of Option."""
+
+    def change(options: Options) -> Options:
+        found, of_option = options[name], dict(changes)
+        default = of_option.pop("default", found.default)
+        varied = replace(found, default=default, option=replace(found.option, **of_option))
+        return {**options, name: varied}
+
+    return change
+
+
 @cache
 def groups_of(command: Command) -> dict[str, type]:
     """The option groups that a command takes, by parameter."""
@@ -134,7 +103,7 @@ def declared_options(command: Command) -> tuple[Declared, ...]:
             continue
         declared = {each.field: each for each in _fields(parameter, groups[parameter])}
         for change in hint.__metadata__ if get_origin(hint) is Annotated else ():
-            declared = change.apply(declared)
+            declared = change(declared)
         found += declared.values()
     words = {each.word for each in found}
     return tuple(
@@ -174,16 +143,3 @@ def _with_flags(text: str, words: set[str]) -> str:
         return f"--{name}" if name.replace("-", "_") in words else match[0]
 
     return re.sub(r"`([a-z0-9_-]+)`", flag, text)
-
-
-def spell_flag(option: str, value: object = None) -> str:
-    """An option in a sentence: --max-passes, --max-passes 60, --no-intercept."""
-    if option in _KNOWN_BY_LETTER and value is None:
-        return _KNOWN_BY_LETTER[option]
-    name = option.removesuffix("_column").replace("_", "-")
-    if isinstance(value, bool):
-        return f"--{name}" if value else f"--no-{name}"
-    if value is None:
-        return f"--{name}"
-    text = str(value)
-    return f"--{name} {quote(text) if _NEEDS_QUOTES & set(text) else text}"

@@ -7,6 +7,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from lrisk_cli.commands.options.plain_values import PlainValues
+
 # The solver comes last: it is for experts.
 PANELS = ("Data", "Columns", "Model", "Validation", "Gates", "Output", "General", "Solver")
 OTHERS = "General"
@@ -14,7 +16,7 @@ WIDEST = 30
 EXAMPLES = "\n\nExamples:\n"
 
 
-class PanelCommand(TyperCommand):
+class PanelCommand(PlainValues, TyperCommand):
     """A command whose help has a section for each panel, then its examples.
 
     Examples are the last part of its docstring, after a line `Examples:`, one per line; a line
