@@ -67,14 +67,6 @@ class Dates(StrEnum):
     PARTS = "parts"
 
 
-class LossName(StrEnum):
-    """Per-row losses; `auto` follows the task."""
-
-    AUTO = "auto"
-    SQUARED = "squared"
-    LOGISTIC = "logistic"
-
-
 class SolverName(StrEnum):
     """Methods that minimise the risk."""
 

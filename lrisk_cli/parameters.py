@@ -55,17 +55,20 @@ def parse_choice(
     kind: str,
     choices: Mapping[str, Choice],
     aliases: Mapping[str, str] | None = None,
+    *,
+    plural: str | None = None,
 ) -> tuple[str, float | None]:
     """Read `name` or `name:parameter`; the parameter is None where there is none.
 
-    kind: what is read, in the singular, for messages. A wrong text is refused with a sentence.
+    kind: what is read, in the singular, for messages; plural: where that is not kind + s. A wrong
+    text is refused with a sentence.
     """
     written, _, argument = text.strip().partition(":")
     name = written.strip().lower()
     name = (aliases or {}).get(name, name)
     if name not in choices:
         known = ", ".join(choice.spelling(each) for each, choice in choices.items())
-        hint = suggest(name, [*choices, *(aliases or {})], f"known {kind}s: {known}")
+        hint = suggest(name, [*choices, *(aliases or {})], f"known {plural or f'{kind}s'}: {known}")
         raise UsageError(f"unknown {kind} {text!r}; {hint}")
     return name, parse_parameter(text, name, argument, choices[name].parameter)
 

@@ -103,6 +103,31 @@ def contaminated() -> tuple[list[str], list[Row]]:
     return header, rows
 
 
+def poisson(mean: float, level: float) -> int:
+    """The count whose distribution function first reaches the level."""
+    count, mass = 0, math.exp(-mean)
+    reached = mass
+    while reached < level:
+        count += 1
+        mass *= mean / count
+        reached += mass
+    return count
+
+
+def claims() -> tuple[list[str], list[Row]]:
+    """800 insured cars: claims are Poisson, in proportion to the years insured."""
+    normals = Normals(seed=2026)
+    uniform = normals.uniform.random
+    rows: list[Row] = []
+    for i in range(800):
+        age, km = 18.0 + 62.0 * uniform(), max(1.0, 12.0 + 5.0 * normals.draw())
+        region, years = ("city", "land", "coast")[int(3 * uniform())], 0.1 + 1.9 * uniform()
+        rate = math.exp(-2.2 + 0.09 * km - 0.012 * (age - 45.0) + 0.5 * (region == "city"))
+        cells = (f"{age:.0f}", f"{km:.1f}", region, f"{years:.2f}")
+        rows.append([f"car-{i:03d}", *cells, poisson(years * rate, uniform())])
+    return ["id", "driver_age", "thousand_km", "region", "years", "claims"], rows
+
+
 def clouds(seed: int, n_outliers: int) -> tuple[list[str], list[Row]]:
     """Points of three tight clouds, 100 each, and outliers around another place, shuffled.
 
@@ -170,6 +195,7 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write_csv(folder / "simulated.csv", *simulated())
     write_csv(folder / "contaminated.csv", *contaminated())
+    write_csv(folder / "claims.csv", *claims())
     write_csv(folder / "clouds.csv", *clouds(seed=2024, n_outliers=100))
     write_csv(folder / "clouds_test.csv", *clouds(seed=2025, n_outliers=0))
     shipped = (

@@ -22,7 +22,7 @@ from lrisk_cli.design.design import build_design
 from lrisk_cli.evaluation.comparison import ORACLE
 from lrisk_cli.evaluation.corruption import corrupt, parse_corruption
 from lrisk_cli.features.features import FeatureOptions, build_features
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import KernelName, SolverName
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.solvers.problem import make_problem

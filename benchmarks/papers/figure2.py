@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.common.data import REAL_DATA, is_missing
 from benchmarks.common.record import make_parser, results_path, start
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import Sampling, SolverName
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import parse_risk

@@ -20,7 +20,7 @@ from benchmarks.common.record import make_parser, start
 from lrisk_cli.design.design import build_design
 from lrisk_cli.evaluation.comparison import ORACLE
 from lrisk_cli.evaluation.corruption import corrupt, parse_corruption
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import KernelName
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.robust.inlier_weights import find_majority

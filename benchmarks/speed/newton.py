@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.common.record import make_parser, start
 from benchmarks.common.timing import compare
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.rows.dense import DenseRows

@@ -25,7 +25,7 @@ from benchmarks.common.record import make_parser, start
 from benchmarks.common.timing import LRISK, compare
 from benchmarks.speed.newton import regression
 from lrisk_cli.design.design import DesignOptions, build_design
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import Missing
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.solvers.problem import Problem, make_problem

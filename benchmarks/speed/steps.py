@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.common.record import make_parser, start
 from benchmarks.common.timing import compare
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import Sampling
 from lrisk_cli.native.kernels import core
 from lrisk_cli.risk.spectrum import parse_risk

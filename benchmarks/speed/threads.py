@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.common.record import make_parser, start
 from benchmarks.common.timing import compare
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.native.threads import team
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.rows.dense import DenseRows

@@ -64,6 +64,7 @@ class Job:
     page: PageOptions | None
     missing: Missing | None
     unseen: Unseen | None
+    exposure: str | None = None
 
     def outputs(self, checks: Checks) -> list[str | None]:
         """The losses, the page and the verdicts; None for those not asked for."""
@@ -121,7 +122,7 @@ def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluat
             raise InvalidOption(
                 "intervals", f": {job.model} holds clusters, which have none; leave it out"
             )
-        model = with_policies(job.model, model, job.missing, job.unseen)
+        model = with_policies(job.model, model, job.missing, job.unseen, job.exposure)
         return _evaluate_clusters(job, model, report, force=force)
     if job.label is not None:
         raise InvalidOption(
@@ -131,7 +132,7 @@ def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluat
         raise InvalidOption(
             "image_shape", f"is for clusters, and {job.model} has none; leave it out"
         )
-    model = with_policies(job.model, model, job.missing, job.unseen)
+    model = with_policies(job.model, model, job.missing, job.unseen, job.exposure)
     return _evaluate(job, model, report, force=force)
 
 
@@ -147,7 +148,7 @@ def _open(job: Job, model: Model | ClusterModel, checks: Checks, *, force: bool)
 
 
 def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluation:
-    checks = job.make_checks(lambda name: metric_name(name, model.task))
+    checks = job.make_checks(lambda name: metric_name(name, model.task, model.row_loss.metrics))
     asked = (*parse_risks(job.risks), *parse_risks(checks.risks or ["mean"]))
     spectra: tuple[Spectrum, ...] = tuple(dict.fromkeys(asked))
     table = _open(job, model, checks, force=force)

@@ -20,8 +20,14 @@ from lrisk_cli.design.design import (
 )
 from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.errors import UsageError, opt
-from lrisk_cli.evaluation.judging import SAMPLED_ROWS, JudgedRows, judged_rows, sample_design
-from lrisk_cli.evaluation.metrics import Figures, Tally, judge_rows, parse_risks, tally_figures
+from lrisk_cli.evaluation.judging import (
+    SAMPLED_ROWS,
+    JudgedRows,
+    judged_rows,
+    make_tally,
+    sample_design,
+)
+from lrisk_cli.evaluation.metrics import Figures, judge_rows, parse_risks, tally_figures
 from lrisk_cli.evaluation.rankings import losses_columns
 from lrisk_cli.evaluation.selection import CrossValidation, Scheme, cross_validate
 from lrisk_cli.evaluation.splits import hold_out
@@ -239,9 +245,11 @@ def _add_figures(
     result: FitResult, name: str, design: Design, scored: Scores, *, paged: bool
 ) -> None:
     """The figures on the rows of a design and, for a page, what it draws of them."""
+    model = result.model
     result.figures[name] = judge_rows(
-        result.model.task, scored.losses, design.targets, scored.predictions, parse_risks(())
-    )
+        model.task, scored.losses, design.targets, scored.predictions, parse_risks(()),
+        model.row_loss.metrics, half_squared=model.row_loss.quadratic,
+    )  # fmt: skip
     if paged:
         result.seen[name] = scored.losses, sample_design(design, scored)
 
@@ -249,16 +257,16 @@ def _add_figures(
 def _judge_table(results: list[FitResult], table: Table, report: Report) -> None:
     """Add the figures of each model on a table, which is read once; they encode it alike."""
     models = [result.model for result in results]
-    tallies = [Tally(model.task) for model in models]
+    tallies = [make_tally(model) for model in models]
     samples = [RowSample(SAMPLED_ROWS) for _ in models]
     first = models[0]
     columns = columns_of(first.encoding)
     for scored, _ in score_table(first, table, columns, None, RowTally(), report):
         targets = scored.known_targets
         for model, tally, sample in zip(models, tallies, samples, strict=True):
-            Z = model.margins(scored.encoded.rows)
-            predictions = model.predict(Z)
-            tally.add(model.losses(Z, targets), targets, predictions)
+            Z, exposure = model.margins(scored.encoded.rows), scored.encoded.exposure
+            predictions = model.predict(Z, exposure)
+            tally.add(model.losses(Z, targets, exposure), targets, predictions)
             sample.add(scored.rows, predictions, targets)
     for result, tally, sample in zip(results, tallies, samples, strict=True):
         result.figures["test"] = tally_figures(tally, parse_risks(()))

@@ -29,6 +29,7 @@ class Job:
     id_column: str | None
     missing: Missing | None
     unseen: Unseen | None
+    exposure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Predictions:
 def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictions:
     """One pass over the table, a batch of predictions at a time. stream: where no file is named."""
     loaded = load_model(job.model)
-    model = with_policies(job.model, loaded, job.missing, job.unseen)
+    model = with_policies(job.model, loaded, job.missing, job.unseen, job.exposure)
     if job.output is not None:
         check_output(job.output, force=force, table=True)
     table = open_table(job.data, expected=model.encoding.dtypes)
@@ -61,7 +62,7 @@ def _parts(
     model: Scorer, table: Table, id_column: str | None, tally: RowTally, report: Report
 ) -> Iterator[dict[str, Any]]:
     """The columns to write, batch by batch; nothing before a row can be scored."""
-    columns = model.encoding.feature_names
+    columns = model.encoding.needed_names
     id_type = None if id_column is None else table.arrow_type(id_column)
     for scored, ids in score_table(model, table, columns, id_column, tally, report):
         if len(scored.kept):

@@ -22,6 +22,7 @@ from lrisk_cli.baselines.common import (
     refit,
 )
 from lrisk_cli.errors import DataError
+from lrisk_cli.names import Task
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.types import Array, Flags
@@ -33,7 +34,7 @@ def fit(problem: Problem, setting: Setting) -> RivalFit:
     """Look for a consensus in at most setting.parameter trials and refit to it."""
     n_trials = int(setting.parameter)
     n, d = problem.rows.shape
-    if problem.loss.name == "squared":
+    if problem.loss.task is Task.REGRESSION:
         agree, tried = _regression_consensus(problem, setting, min(d, max(n // 2, 1)), n_trials)
     else:
         size = min(ROWS_A_COLUMN * d, max(n // 2, 1))

@@ -13,7 +13,7 @@ from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
 
 if TYPE_CHECKING:
     from lrisk_cli.baselines.common import RivalFit
-    from lrisk_cli.losses.losses import Loss
+    from lrisk_cli.losses.base import Loss
     from lrisk_cli.rows.rows import Rows
     from lrisk_cli.types import Targets
 
@@ -78,7 +78,7 @@ def fit_rival(
 
     if not 0.0 <= eps < 0.5:
         raise UsageError(f"the fraction of bad rows must be at least 0 and below 0.5; got {eps:g}")
-    check_rival(rival, Task.REGRESSION if loss.name == "squared" else Task.CLASSIFICATION)
+    check_rival(rival, loss.task)
     parameter = FAMILIES[rival.name].parameter
     value = rival.parameter
     if value is None:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from lrisk_cli.baselines.common import RivalFit, Setting, even_weights, refit
+from lrisk_cli.names import Task
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array, Flags, Index
 
-ROUNDS = {"squared": 4, "logistic": 2}
+ROUNDS = {Task.REGRESSION: 4, Task.CLASSIFICATION: 2}
 # Residual of the singular direction, relative: scores are cut at a quantile, not compared closely.
 ACCURACY = 1e-8
 TINY = float(np.finfo(np.float64).tiny)
@@ -53,7 +54,7 @@ def survivors(scores: Array, share: float) -> Flags:
 
 def filter_rows(problem: Problem, W: Array, left: Flags, setting: Setting) -> tuple[Flags, Array]:
     """The rows that stay, and scores from 0 to 1, 0 for rows that were not judged. (n,), (n,)."""
-    slopes = problem.loss.slopes(problem.margins(W), problem.y)
+    slopes = problem.loss.derivatives(problem.margins(W), problem.y)
     stay, scores = left.copy(), np.zeros(problem.n_rows)
     for group in _groups(problem, left):
         found = gradient_scores(problem.rows.take(group), slopes[group], setting.seed)
@@ -64,7 +65,7 @@ def filter_rows(problem: Problem, W: Array, left: Flags, setting: Setting) -> tu
 
 def _groups(problem: Problem, left: Flags) -> list[Index]:
     """The rows left: together for a number, class by class otherwise."""
-    if problem.loss.name == "squared":
+    if problem.loss.task is Task.REGRESSION:
         return [np.flatnonzero(left)]
     return [np.flatnonzero(left & (problem.y == label)) for label in np.unique(problem.y[left])]
 
@@ -75,7 +76,7 @@ def fit(problem: Problem, setting: Setting) -> RivalFit:
     scores: the rounds that a row missed, plus its share of the largest score where it was judged
     last.
     """
-    n_rounds = int(setting.parameter) or ROUNDS[problem.loss.name]
+    n_rounds = int(setting.parameter) or ROUNDS[problem.loss.task]
     left, scores = np.ones(problem.n_rows, dtype=np.bool_), np.zeros(problem.n_rows)
     W = refit(problem, problem.sigma)
     for done in range(n_rounds):

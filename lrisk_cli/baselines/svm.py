@@ -14,6 +14,7 @@ import numpy as np
 
 from lrisk_cli.baselines.common import RivalFit, Setting, losses_at, need_sklearn
 from lrisk_cli.errors import DataError
+from lrisk_cli.names import Task
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
@@ -32,7 +33,7 @@ def fit(problem: Problem, setting: Setting) -> RivalFit:
                "random_state": setting.seed32}  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        numbers = problem.loss.name == "squared"
+        numbers = problem.loss.task is Task.REGRESSION
         W = _numbers(problem, options) if numbers else _classes(problem, options)
     note = f"C = {cost:.6g}"
     if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):

@@ -24,7 +24,7 @@ def cluster(
     clusters: Clusters,
     columns: Annotated[
         Columns,
-        without("target", "task", "scaling", "intercept"),
+        without("target", "exposure", "task", "scaling", "intercept"),
         vary(
             "standardize",
             default=Standardize.FEATURES,

@@ -27,7 +27,7 @@ def compare(
     data: Data,
     columns: Annotated[
         Columns,
-        without("id_column", "unseen", "scaling", "intercept"),
+        without("id_column", "exposure", "unseen", "scaling", "intercept"),
         vary("target", required=True),
     ],
     methods: Methods,

@@ -12,7 +12,8 @@ from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.evaluation.options import Gates
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, list_metrics
 from lrisk_cli.features.options import KernelOptions
-from lrisk_cli.models.options import Penalty
+from lrisk_cli.losses.registry import AUTO
+from lrisk_cli.models.options import Penalty, RowLoss, suit_columns
 from lrisk_cli.names import Dates, KernelName, Scaling, Standardize, Task
 from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.outliers.options import Detection, DetectionOutput
@@ -43,6 +44,7 @@ def detect_outliers(
         vary("unseen", shown="as in the fit, or error"),
     ],
     detection: Detection,
+    loss: RowLoss,
     penalty: Penalty,
     kernel: KernelOptions,
     gates: Annotated[Gates, vary("fail_on", help=FAIL_ON)],
@@ -76,11 +78,11 @@ def detect_outliers(
     )
     from lrisk_cli.reports.progress import ProgressDisplay
 
-    _refuse_idle(columns, detection, penalty, kernel, output, seed.seed)
-    fit = _make_fit(penalty, kernel, seed.seed)
+    _refuse_idle(columns, detection, loss, penalty, kernel, output, seed.seed)
+    fit = _make_fit(loss, penalty, kernel, seed.seed)
     target = columns.target
     how = replace(
-        columns.parse(),
+        suit_columns(columns.parse(), fit.loss),
         intercept=target is not None and columns.intercept,
         scaling=(Scaling.DEVIATION if columns.standardize is Standardize.NONE else Scaling.MAD),
     )
@@ -123,14 +125,17 @@ def _write_page(path: str | None, found: "Outliers") -> None:
         write_page(path, outlier_page(found, command_line()))
 
 
-def _make_fit(penalty: Penalty, kernel: KernelOptions, seed: int) -> "FitOptions":
+def _make_fit(loss: RowLoss, penalty: Penalty, kernel: KernelOptions, seed: int) -> "FitOptions":
     """The fit of a target; wrong options are refused."""
+    from lrisk_cli.losses.registry import parse_loss
     from lrisk_cli.models.fitting import FitOptions, check_fit
     from lrisk_cli.risk.spectrum import Spectrum
     from lrisk_cli.solvers.select import SolverOptions
 
     solver = SolverOptions(seed=seed)
-    fit = FitOptions(Spectrum("mean"), l2=penalty.l2, solver=solver, features=kernel.parse())
+    fit = FitOptions(
+        Spectrum("mean"), parse_loss(loss.loss), penalty.l2, solver=solver, features=kernel.parse()
+    )
     check_fit(fit)
     return fit
 
@@ -138,6 +143,7 @@ def _make_fit(penalty: Penalty, kernel: KernelOptions, seed: int) -> "FitOptions
 def _refuse_idle(
     columns: Columns,
     detection: Detection,
+    loss: RowLoss,
     penalty: Penalty,
     kernel: KernelOptions,
     output: DetectionOutput,
@@ -146,6 +152,8 @@ def _refuse_idle(
     """UsageError that names the first option given that would not be used."""
     of_targets = {
         "task": columns.task not in (None, Task.AUTO),
+        "loss": loss.loss != AUTO,
+        "exposure": columns.exposure is not None,
         "l2": penalty.l2 is not None,
         "no_intercept": not columns.intercept,
         "kernel": kernel.kernel is not KernelName.LINEAR,

@@ -7,7 +7,7 @@ from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.commands.predict import MISSING
 from lrisk_cli.commands.verdicts import conclude, count_rows, only_file, unnamed
-from lrisk_cli.design.options import Columns
+from lrisk_cli.design.options import EXPOSURE, Columns
 from lrisk_cli.evaluation.options import EvaluatedRisks, Gates, Labels, LossesFile
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, list_metrics, needs_of
 from lrisk_cli.models.options import ModelFile
@@ -32,7 +32,8 @@ def evaluate(
     data: Data,
     columns: Annotated[
         Columns,
-        only("id_column", "missing", "unseen"),
+        only("id_column", "exposure", "missing", "unseen"),
+        vary("exposure", help=EXPOSURE, shown="as in the fit"),
         vary("missing", help=MISSING, shown="as in the fit"),
         vary("unseen", shown="as in the fit"),
     ],
@@ -48,8 +49,9 @@ def evaluate(
 ) -> int:
     """Judge a model on a table: risks, errors, gates.
 
-    Losses are in units of the file: half the squared error, or the negative log-probability of
-    the class. Those of clusters are squared distances to the nearest centre.
+    Losses are in units of the file: half the squared error, the negative log-probability of the
+    class, or those of the loss that was fitted. Those of clusters are squared distances to the
+    nearest centre.
 
     Examples:
         lrisk evaluate model.json sample_data/wine_quality_red.csv --intervals
@@ -74,6 +76,7 @@ def evaluate(
         page=parse_page(page.html, page.image_shape),
         missing=columns.missing,
         unseen=columns.unseen,
+        exposure=columns.exposure,
     )
     with ProgressDisplay("evaluate", quiet=messages.quiet, bar=messages.progress) as report:
         found = run(job, report, force=files.force)

@@ -11,7 +11,7 @@ from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
 from lrisk_cli.evaluation.options import Validation
 from lrisk_cli.features.options import KernelOptions
-from lrisk_cli.models.options import FitOutput, ModelOptions, choose_scaling
+from lrisk_cli.models.options import FitOutput, ModelOptions, choose_scaling, suit_columns
 from lrisk_cli.names import Task
 from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.reports.options import Document, Messages, Page
@@ -62,12 +62,13 @@ def fit(
     how = solver.parse(seed.seed, track_ranks=bool(asked.trace or asked.html))
     fits = _fits(model, how, stopping.parse(), kernel.parse())
     by, notes = choose_scaling(columns.scaling, columns.standardize, model.risks)
+    design = suit_columns(replace(columns.parse(), scaling=by), fits[0].loss)
     job = Job(
         data=data.parse(),
         dtypes=columns.dtypes,
-        columns=replace(columns.parse(), scaling=by),
+        columns=design,
         fits=fits,
-        scheme=_scheme(validation, seed.seed, fits, columns.task or Task.AUTO),
+        scheme=_scheme(validation, seed.seed, fits, design.task),
         seed=seed.seed,
         holdout=validation.holdout,
         test=validation.test,
@@ -93,12 +94,12 @@ def _fits(
     model: ModelOptions, how: "SolverOptions", limits: "Limits", features: "FeatureOptions"
 ) -> "tuple[FitOptions, ...]":
     """A fit for each risk and penalty; wrong options are refused."""
+    from lrisk_cli.losses.registry import parse_loss
     from lrisk_cli.models.fitting import FitOptions, check_fit
 
+    loss = parse_loss(model.loss)
     fits = tuple(
-        FitOptions(
-            risk, model.loss, mu, model.smoothing, model.nu, how, limits, features, model.reweight
-        )
+        FitOptions(risk, loss, mu, model.smoothing, model.nu, how, limits, features, model.reweight)
         for risk, mu in product(model.risks, model.penalties)
     )
     for each in fits:

@@ -4,7 +4,7 @@ import sys
 from typing import Annotated
 
 from lrisk_cli.commands.options.declared import only, vary
-from lrisk_cli.design.options import Columns
+from lrisk_cli.design.options import EXPOSURE, Columns
 from lrisk_cli.errors import UsageError
 from lrisk_cli.models.options import ModelFile, PredictionOutput
 from lrisk_cli.reports.options import Document, Messages
@@ -21,7 +21,8 @@ def predict(
     data: Data,
     columns: Annotated[
         Columns,
-        only("id_column", "missing", "unseen"),
+        only("id_column", "exposure", "missing", "unseen"),
+        vary("exposure", help=EXPOSURE, shown="as in the fit"),
         vary("missing", help=MISSING, shown="as in the fit"),
         vary("unseen", shown="as in the fit"),
     ],
@@ -48,7 +49,15 @@ def predict(
     path, place = model.model, output.output
     if document.json and place is None:
         raise UsageError("--json needs -o FILE: without it the predictions are printed")
-    job = Job(path, data.parse(), place, columns.id_column, columns.missing, columns.unseen)
+    job = Job(
+        path,
+        data.parse(),
+        place,
+        columns.id_column,
+        columns.missing,
+        columns.unseen,
+        columns.exposure,
+    )
     with ProgressDisplay("predict", quiet=messages.quiet, bar=messages.progress) as report:
         done = run(job, sys.stdout.buffer, report, force=files.force)
         sys.stdout.buffer.flush()

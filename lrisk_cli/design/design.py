@@ -44,7 +44,8 @@ class DesignOptions:
     """Which columns are used and how. features: all but target, id and excluded, when empty.
 
     target: None for clusters, whose design has features only. aside: a column that is no feature
-    though the caller reads it, and the option that names it.
+    though the caller reads it, and the option that names it. exposure: the column of exposures,
+    for losses that take one. scale_target: whether the target may be standardised at all.
     """
 
     target: str | None
@@ -60,6 +61,8 @@ class DesignOptions:
     scaling: Scaling = Scaling.DEVIATION
     intercept: bool = True
     aside: tuple[str, str] | None = None
+    exposure: str | None = None
+    scale_target: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ class Design:
 
     targets: (n,) the same in units of the file. Both are empty where there is no target.
     row_numbers: (n,) where they stand in the table. ids: their id column, as the file has it.
-    counts, fingerprint and notes are those of the whole table, held-out rows included.
+    counts, fingerprint and notes are those of the whole table, held-out rows included. exposure:
+    (n,), where a column of the table holds it.
     """
 
     rows: Rows
@@ -80,6 +84,7 @@ class Design:
     counts: RowCounts
     fingerprint: str
     notes: tuple[str, ...]
+    exposure: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,10 @@ def read_design(
     split: some rows will be held out, so those that repeat others are worth a note.
     """
     features, target = choose_columns(table, options)
-    usable = read_usable_rows(table, features, target, options.id_column, options.missing, report)
+    usable = read_usable_rows(
+        table, features, target, options.id_column, options.missing, report,
+        exposure=options.exposure,
+    )  # fmt: skip
     _check_enough(table.label, usable.counts)
     classes = options.task is Task.CLASSIFICATION
     notes = find_hints(features, target, usable.rows, classes=classes)
@@ -162,10 +170,12 @@ def encode_design(
     )
     goal = None
     if raw.target is not None and train.target is not None:
-        scaled = options.standardize is Standardize.BOTH
+        scaled = options.standardize is Standardize.BOTH and options.scale_target
         place = f"{raw.label}, column '{raw.target.name}'"
         goal = learn_target(place, raw.target.name, train.target, classes, scaled, options.scaling)
-    encoding = Encoding(learned, options.intercept, goal, options.missing, options.unseen)
+    encoding = Encoding(
+        learned, options.intercept, goal, options.missing, options.unseen, options.exposure
+    )
     n_rows = sum(len(part.rows) for part in (train, test) if part is not None)
     raw.allowance.check(raw.label, n_rows, encoding.n_columns)
     shared = (usable.counts, usable.fingerprint, (*notes, *usable.notes, *oddities))
@@ -192,13 +202,7 @@ def choose_columns(
 ) -> tuple[tuple[Column, ...], Column | None]:
     """The feature columns, in the order asked for or that of the file, and the target."""
     target = None if options.target is None else table.column(options.target)
-    taken = {} if target is None else {target.name: "the target"}
-    if options.id_column is not None:
-        table.column(options.id_column)
-        taken.setdefault(options.id_column, f"the {opt('id_column')} column")
-    if options.aside is not None:
-        option, name = options.aside
-        taken.setdefault(table.column(name).name, f"the {opt(option)} column")
+    taken = _taken_columns(table, options, target)
     for option, names in (("features", options.features), ("exclude", options.exclude)):
         for position, name in enumerate(names):
             # Only the target cannot be excluded: the others are no features anyway.
@@ -218,6 +222,29 @@ def choose_columns(
     if not left:
         raise UsageError(f"{table.label}: no features are left; exclude fewer columns")
     return tuple(_feature_column(table, name, options.dates) for name in left), target
+
+
+def _taken_columns(table: Table, options: DesignOptions, target: Column | None) -> dict[str, str]:
+    """The columns that are no features, and what each of them is."""
+    taken = {} if target is None else {target.name: "the target"}
+    if options.id_column is not None:
+        table.column(options.id_column)
+        taken.setdefault(options.id_column, f"the {opt('id_column')} column")
+    if options.aside is not None:
+        option, name = options.aside
+        taken.setdefault(table.column(name).name, f"the {opt(option)} column")
+    if options.exposure is not None:
+        _take_exposure(table, options.exposure, taken)
+    return taken
+
+
+def _take_exposure(table: Table, name: str, taken: dict[str, str]) -> None:
+    """Set the column of exposures aside; one that holds no numbers, or has a task, is refused."""
+    if name in taken:
+        raise InvalidOption("exposure", f": '{name}' is {taken[name]}; choose another column")
+    if not table.column(name).numeric:
+        raise InvalidOption("exposure", f": '{name}' holds no numbers; choose another column")
+    taken[name] = f"the {opt('exposure')} column"
 
 
 def _feature_column(table: Table, name: str, dates: Dates) -> Column:
@@ -275,4 +302,6 @@ def _encode_rows(
         stop = min(start + step, n_rows)
         numbers = flat[start * narrow : stop * narrow].reshape(stop - start, narrow).copy()
         filler.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
-    return Design(DenseRows(X), y, targets, raw.rows, raw.ids, encoding, *shared)
+    return Design(
+        DenseRows(X), y, targets, raw.rows, raw.ids, encoding, *shared, exposure=raw.exposure
+    )

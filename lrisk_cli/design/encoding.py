@@ -10,6 +10,7 @@ import numpy.typing as npt
 from lrisk_cli.design.columns.base import Feature
 from lrisk_cli.design.columns.category import CategoryFeature
 from lrisk_cli.design.columns.number import NumberFeature
+from lrisk_cli.design.exposure import check_exposure
 from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.native.kernels import core
@@ -61,7 +62,7 @@ class EncodedBatch:
 
     kept: offsets into the batch. dropped: rows left out, by reason. n_missing and n_unseen: rows
     of the batch with a missing feature, with an unseen category, whether kept or not. filled:
-    cells of the rows kept that something stands in for, by column.
+    cells of the rows kept that something stands in for, by column. exposure: of the rows kept.
     """
 
     rows: Rows
@@ -71,17 +72,22 @@ class EncodedBatch:
     n_missing: int
     n_unseen: int
     filled: dict[str, int] = field(default_factory=dict)
+    exposure: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """Repeats on new rows what the fit did to its own. goal: the target, where there is one."""
+    """Repeats on new rows what the fit did to its own. goal: the target, where there is one.
+
+    exposure: the column of exposures, which is no feature.
+    """
 
     features: tuple[Feature, ...]
     intercept: bool
     goal: Target | None
     missing: Missing
     unseen: Unseen
+    exposure: str | None = None
 
     @property
     def target(self) -> Target:
@@ -125,9 +131,15 @@ class Encoding:
         return tuple(feature.name for feature in self.features)
 
     @property
+    def needed_names(self) -> tuple[str, ...]:
+        """The columns of a table that a prediction needs: features and exposure."""
+        return self.feature_names if self.exposure is None else (*self.feature_names, self.exposure)
+
+    @property
     def dtypes(self) -> dict[str, str]:
         """How a table is to be read for this encoding: what open_table takes as `expected`."""
         read: dict[str, str] = {feature.name: feature.kind for feature in self.features}
+        read |= {} if self.exposure is None else {self.exposure: "number"}
         return read if self.goal is None else {**read, self.goal.name: self.goal.dtype}
 
     def encode(self, batch: Batch, place: str | None = None) -> EncodedBatch:
@@ -170,7 +182,16 @@ class Encoding:
             int(np.count_nonzero(missing_cells[1:].any(axis=0))),
             int(np.count_nonzero(unseen)),
             count_filled(missing_cells[1:, kept], self.feature_names),
+            self._exposure_of(batch, label, kept),
         )
+
+    def _exposure_of(self, batch: Batch, label: str, kept: npt.NDArray[np.int64]) -> Array | None:
+        """Of the rows kept; a row of the batch without a valid one is a DataError."""
+        if self.exposure is None:
+            return None
+        cells = np.asarray(batch.columns[self.exposure], dtype=np.float64)
+        check_exposure(cells, self.exposure, label, batch.source_row)
+        return cells[kept]
 
     def _encode_texts(
         self, cells: Sequence[Array | Texts], batch: Batch, label: str

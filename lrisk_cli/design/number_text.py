@@ -35,6 +35,11 @@ def spell_effect(value: float) -> str:
     return f"adds {spell(value, 3)}" if value >= 0.0 else f"takes off {spell(-value, 3)}"
 
 
+def spell_factor(value: float) -> str:
+    """What a feature does to a mean, of which the logarithm grows by `value`."""
+    return f"multiplies the mean by {spell(exp(min(value, 700.0)), 3)}"
+
+
 def spell_odds(value: float) -> str:
     """What a feature does to odds, of which the logarithm grows by `value`."""
     return f"multiplies the odds by {spell(exp(min(value, 700.0)), 2)}"

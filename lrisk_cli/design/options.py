@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from lrisk_cli.design.design import DesignOptions
 
 MAX_CATEGORIES = 100
+# What the option means where a model is given.
+EXPOSURE = "Column of exposures, where the table names it differently than that of the fit."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,11 @@ class Columns:
     exclude: Names = option(metavar="A,B", help="Columns to leave out.", listed=True)
     id_column: str | None = option(
         name="id", metavar="COLUMN", help="Row-id column, copied to outputs."
+    )
+    exposure: str | None = option(
+        metavar="COLUMN",
+        help="Column of exposures (time, area, insured years), for the poisson loss: predictions "
+        "are in proportion to it.",
     )
     dtype: tuple[str, ...] = option(
         (),
@@ -88,6 +95,7 @@ class Columns:
             standardize=self.standardize,
             scaling=self.scaling or Scaling.DEVIATION,
             intercept=self.intercept,
+            exposure=self.exposure,
         )
 
     @property

@@ -9,6 +9,7 @@ from lrisk_cli.design.columns.base import always_missing
 from lrisk_cli.design.columns.registry import FEATURES
 from lrisk_cli.design.design import DesignOptions, choose_columns
 from lrisk_cli.design.encoding import find_missing, refuse_missing
+from lrisk_cli.design.exposure import check_exposure
 from lrisk_cli.design.raw_rows import RowCounts, as_read_bytes
 from lrisk_cli.names import Missing, Task
 from lrisk_cli.progress import Progress, Report, silent
@@ -73,12 +74,17 @@ def plan_design(
     if target is None:
         raise TypeError("a plan is for a fit, which has a target")
     names = [target.name, *(column.name for column in columns)]
+    exposure = options.exposure
+    names += [] if exposure is None else [exposure]
     named = [] if options.id_column is None else [options.id_column]
     table.refuse_nested(names, named)
     survey = _Survey(columns, target, options.missing)
     strict, n_id_bytes = options.missing is Missing.ERROR, 0
     for batch in table.batches(names, invalid_as_missing=not strict, as_is=named):
         survey.add(batch)
+        if exposure is not None:
+            cells = np.asarray(batch.columns[exposure], dtype=np.float64)
+            check_exposure(cells, exposure, batch.source, batch.source_row)
         n_id_bytes += sum(as_read_bytes(batch.columns[name]) for name in named)
         report(Progress("read", batch.first_row + batch.n_rows, table.n_rows))
     survey.refuse_empty(table.label)

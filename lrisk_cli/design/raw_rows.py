@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lrisk_cli.design.encoding import find_missing, refuse_missing
+from lrisk_cli.design.exposure import check_exposure
 from lrisk_cli.errors import opt, quote
 from lrisk_cli.names import Missing
 from lrisk_cli.native.kernels import core
@@ -40,7 +41,7 @@ class RawRows:
     """Rows before encoding.
 
     buffer: n_rows x n_numbers raw numbers, NaN for missing; texts: one for each category feature;
-    target: None where there is none; rows: their numbers in the table.
+    target: None where there is none; rows: their numbers in the table; exposure: as target.
     """
 
     buffer: Buffer
@@ -49,6 +50,7 @@ class RawRows:
     target: Array | Texts | None
     rows: RowNumbers
     ids: Any
+    exposure: Array | None = None
 
     @property
     def numbers(self) -> Array:
@@ -78,12 +80,18 @@ def read_usable_rows(
     id_column: str | None,
     missing: Missing,
     report: Report,
+    *,
+    exposure: str | None = None,
 ) -> UsableRows:
-    """Read the table once. Rows with missing cells are refused, dropped or kept, by `missing`."""
+    """Read the table once. Rows with missing cells are refused, dropped or kept, by `missing`.
+
+    exposure: a column of numbers greater than 0, which none may lack.
+    """
     n_numbers = sum(feature.numeric for feature in features)
     table.allowance.check(table.label, table.n_rows or 0, n_numbers)
-    collector = _RowCollector(features, target, missing, table.n_rows or 0)
+    collector = _RowCollector(features, target, missing, table.n_rows or 0, exposure)
     names = [column.name for column in (*features, target) if column is not None]
+    names += [] if exposure is None else [exposure]
     groups = table.column_groups(names)
     for number, group in enumerate(groups, 1):
         as_is = [id_column] if id_column is not None and number == len(groups) else []
@@ -133,6 +141,7 @@ def _pick(raw: RawRows, rows: npt.NDArray[np.intp], buffer: Buffer) -> RawRows:
         None if raw.target is None else raw.target[rows],
         raw.rows[rows],
         None if raw.ids is None else raw.ids.take(arrow_of(rows)),
+        None if raw.exposure is None else raw.exposure[rows],
     )
 
 
@@ -204,7 +213,12 @@ class _RowCollector:
     """Collects batches of some or all columns; the buffer grows in place, so nothing is copied."""
 
     def __init__(
-        self, features: Sequence[Column], target: Column | None, missing: Missing, n_rows: int
+        self,
+        features: Sequence[Column],
+        target: Column | None,
+        missing: Missing,
+        n_rows: int,
+        exposure: str | None = None,
     ) -> None:
         self._ids: list[Any] = []
         self._id_bytes = 0
@@ -218,6 +232,8 @@ class _RowCollector:
         numbered = target is not None and target.numeric
         self._target_numbers = _Matrix(n_rows if numbered else 0, 1)
         self._target_texts = Coded()
+        self._exposure = exposure
+        self._exposures: list[Array] = []
         # For each row how early its first missing column comes, counted from behind; 0: none.
         self._blame = np.zeros(0, np.int32)
         self._invalid: dict[str, tuple[str, int]] = {}
@@ -237,17 +253,22 @@ class _RowCollector:
     def add(self, batch: Batch, names: Sequence[str]) -> None:
         """Take in the next rows of the columns `names`."""
         columns: dict[str, Any] = {name: batch.columns[name] for name in names}
-        if self._fingerprint.add(columns, batch.first_row):
+        has_missing = self._fingerprint.add(columns, batch.first_row)
+        if self._exposure in columns:
+            exposures = columns.pop(self._exposure)
+            check_exposure(exposures, self._exposure, batch.source, batch.source_row)
+            self._exposures.append(np.array(exposures))
+        if has_missing:
             self._note_missing(columns, batch)
         for name, cell in batch.invalid.items():
             text, count = self._invalid.get(name, (cell.text, 0))
             self._invalid[name] = (text, count + cell.count)
-        numeric = [name for name in names if name in self._places]
+        numeric = [name for name in columns if name in self._places]
         if numeric:
             # Groups keep the order of the features, so their numbers lie side by side.
             place = self._places[numeric[0]]
             self._numbers.put([columns[name] for name in numeric], batch.first_row, place)
-        for name in names:
+        for name in columns:
             if name in self._texts:
                 self._texts[name].add(columns[name])
         target = None if self._target is None else columns.get(self._target)
@@ -267,6 +288,7 @@ class _RowCollector:
             self._finish_target(n_read),
             np.arange(n_read),
             join_arrays(self._ids) if self._ids else None,
+            np.concatenate(self._exposures) if self._exposures else None,
         )
         counts = np.bincount(self._blame, minlength=len(self._names) + 1)[:0:-1]
         dropped = {

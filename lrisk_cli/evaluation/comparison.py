@@ -192,8 +192,9 @@ def _judge_by(test: Design | None) -> Judge:
     def judge(model: Model) -> Figures:
         scored = score_design(model, test)
         return judge_rows(
-            model.task, scored.losses, test.targets, scored.predictions, judged_risks()
-        )
+            model.task, scored.losses, test.targets, scored.predictions, judged_risks(),
+            model.row_loss.metrics, half_squared=model.row_loss.quadratic,
+        )  # fmt: skip
 
     return judge
 

@@ -61,6 +61,12 @@ class JudgedRows:
     targets: Array
 
 
+def make_tally(model: Model) -> Tally:
+    """What collects the errors that the loss of the model brings."""
+    loss = model.row_loss
+    return Tally(model.task, loss.metrics, half_squared=loss.quadratic)
+
+
 def tally_table(
     model: Model,
     table: Table,
@@ -75,7 +81,7 @@ def tally_table(
     worst: takes the rows with the largest losses, where they are asked for.
     """
     kept = ScoredRows() if keep else None
-    found = TableTally(Tally(model.task), RowTally(), kept, RowSample(SAMPLED_ROWS))
+    found = TableTally(make_tally(model), RowTally(), kept, RowSample(SAMPLED_ROWS))
     columns, rows = columns_of(model.encoding), found.rows
     kept_bytes = LOSS_BYTES + (ROW_BYTES if keep else 0)
     for scored, ids in score_table(model, table, columns, id_column, rows, report, kept_bytes):

@@ -161,6 +161,11 @@ def _check_comparable(first: str, baseline: Model, path: str, model: Model) -> N
             f"{path} is a model for {model.task} and {first} one for {baseline.task}; their losses "
             "cannot be compared"
         )
+    if model.loss != baseline.loss:
+        raise UsageError(
+            f"{path} has {model.loss} losses and {first} {baseline.loss} ones; compare models of "
+            "the same loss"
+        )
     if set(model.target.classes) != set(baseline.target.classes):
         raise UsageError(
             f"{path} and {first} know different classes of '{model.target.name}'; compare models "

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from lrisk_cli.evaluation.registry import TASK_NEEDS, Needs, figures_of, metrics_of
+from lrisk_cli.evaluation.registry import ERROR_NEEDS, TASK_NEEDS, Needs, figures_of, metrics_of
 from lrisk_cli.names import EVALUATED_RISKS, Task
 from lrisk_cli.native.kernels import core
 from lrisk_cli.progress import Progress, Report, silent
@@ -32,7 +32,7 @@ class Tally:
         self, task: Task, metrics: Sequence[str] = (), *, half_squared: bool = True
     ) -> None:
         self.task = task
-        known = metrics_of(TASK_NEEDS.values())
+        known = metrics_of(ERROR_NEEDS)
         self._metrics = [known[name] for name in metrics or metrics_of([TASK_NEEDS[task]])]
         self._half_squared = half_squared
         self._losses = Buffer(0)

@@ -22,6 +22,7 @@ class Needs(StrEnum):
     LOSSES = "losses"
     NUMBERS = "targets and predictions"
     CLASSES = "classes and predictions"
+    COUNTS = "counts and predicted means"
     ROWS = "rows read"
     CELLS = "cells read"
     FIT = "a certificate"
@@ -36,6 +37,7 @@ _WHERE = {
     Needs.LOSSES: "lrisk evaluate and detect-outliers",
     Needs.NUMBERS: "regression",
     Needs.CLASSES: "classification",
+    Needs.COUNTS: "the poisson loss",
     Needs.ROWS: "every command",
     Needs.CELLS: "lrisk evaluate and detect-outliers",
     Needs.FIT: "regression and classification",
@@ -45,6 +47,8 @@ _WHERE = {
     Needs.PAIRS: "lrisk quantile-report",
 }
 TASK_NEEDS = {Task.REGRESSION: Needs.NUMBERS, Task.CLASSIFICATION: Needs.CLASSES}
+# What metrics need that compare predictions with targets, whatever the loss.
+ERROR_NEEDS = frozenset({Needs.NUMBERS, Needs.CLASSES, Needs.COUNTS})
 # What is known of rows that a model of clusters, or detect-outliers, has judged; with labels; and
 # of models beside a baseline.
 OF_CLUSTERS = frozenset({Needs.FLAGS, Needs.ROWS, Needs.CELLS, Needs.LOSSES})
@@ -165,6 +169,12 @@ _ERRORS: tuple[Metric[Errors], ...] = (
         needs=Needs.CLASSES,
         formula=lambda errors: errors.mean_loss,
     ),
+    Metric(
+        "mean Poisson deviance: twice the mean of mean - y + y log(y / mean)",
+        name="mean_deviance",
+        needs=Needs.COUNTS,
+        formula=lambda errors: 2.0 * errors.mean_loss,
+    ),
 )
 _ROWS: tuple[Metric[Rows], ...] = (
     Metric(
@@ -267,10 +277,15 @@ def metrics_of(needs: Collection[Needs]) -> dict[str, Metric[Any]]:
     return {metric.name: metric for metric in METRICS if metric.needs in needs}
 
 
-def needs_of(task: Task) -> frozenset[Needs]:
-    """What is known of a model of this task and its rows; of AUTO, what is known of any."""
-    errors = TASK_NEEDS.values() if task is Task.AUTO else [TASK_NEEDS[task]]
-    return frozenset({*errors, Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.LOSSES})
+def needs_of(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:
+    """What is known of a model of this task and its rows; of AUTO, what is known of any.
+
+    errors: the error metrics that the loss of the model brings, where it is known.
+    """
+    found: Iterable[Needs] = ERROR_NEEDS if task is Task.AUTO else [TASK_NEEDS[task]]
+    if errors:
+        found = {each.needs for each in METRICS if each.name in errors} & ERROR_NEEDS
+    return frozenset({*found, Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.LOSSES})
 
 
 def figures_of(source: Any, needs: Collection[Needs]) -> dict[str, float | None]:
@@ -280,13 +295,13 @@ def figures_of(source: Any, needs: Collection[Needs]) -> dict[str, float | None]
 
 def error_names(names: Iterable[str]) -> list[str]:
     """Those of the names that compare predictions with targets, whatever the loss."""
-    known = metrics_of(TASK_NEEDS.values())
+    known = metrics_of(ERROR_NEEDS)
     return [name for name in names if name in known]
 
 
 def judges_predictions(name: str) -> bool:
     """Whether a metric compares predictions with targets, so that it can choose between models."""
-    judging = {Needs.LOSSES, *TASK_NEEDS.values()}
+    judging = {Needs.LOSSES, *ERROR_NEEDS}
     return is_risk(name) or name in metrics_of(judging)
 
 
@@ -301,12 +316,12 @@ def is_risk(name: str) -> bool:
     return name.partition(":")[0] in {*RISKS, *RISK_ALIASES}
 
 
-def metric_name(text: str, task: Task) -> str:
+def metric_name(text: str, task: Task, errors: Collection[str] = ()) -> str:
     """The spelling under which a metric of a model is reported; others are refused.
 
-    Task.AUTO: the task is not known yet, so the metrics of any will do.
+    Task.AUTO: the task is not known yet, so the metrics of any will do. errors: as in `needs_of`.
     """
-    return spell_metric(text, needs_of(task))
+    return spell_metric(text, needs_of(task, errors))
 
 
 def spell_metric(text: str, needs: Collection[Needs]) -> str:

@@ -19,7 +19,7 @@ from lrisk_cli.design.design import (
 from lrisk_cli.errors import DataError, InvalidOption, opt, quote
 from lrisk_cli.evaluation.metrics import Figures, judge_rows
 from lrisk_cli.evaluation.registry import (
-    TASK_NEEDS,
+    ERROR_NEEDS,
     Needs,
     is_risk,
     judges_predictions,
@@ -104,11 +104,14 @@ def default_metric(candidates: Sequence[FitOptions]) -> str:
     return risks.pop() if len(risks) == 1 else DEFAULT_RISK
 
 
-def check_metric(text: str, task: Task) -> str:
-    """The spelling of a metric that can choose between models; others are refused."""
-    name = metric_name(text, task)
+def check_metric(text: str, task: Task, errors: Sequence[str] = ()) -> str:
+    """The spelling of a metric that can choose between models; others are refused.
+
+    errors: the error metrics that the loss brings, where it is known.
+    """
+    name = metric_name(text, task, errors)
     if not judges_predictions(name):
-        judging = list_metrics([*TASK_NEEDS.values(), Needs.LOSSES])
+        judging = list_metrics([*ERROR_NEEDS, Needs.LOSSES])
         raise InvalidOption(
             "select_by",
             f"does not judge predictions; choose a risk of the losses or one of {judging}",
@@ -131,7 +134,8 @@ def cross_validate(
     usable rows that take part. One copy of them is in memory at a time, beside `raw`.
     """
     task, _ = find_task(raw, columns.task)
-    scheme = replace(scheme, metric=check_metric(scheme.metric, task))
+    errors = candidates[0].loss.resolve(task).make(2).metrics
+    scheme = replace(scheme, metric=check_metric(scheme.metric, task, errors))
     fold_of = folds(len(rows), scheme.n_folds, scheme.seed)
     # A category that only the fold left out holds is the fault of the split, not of the table.
     columns = replace(columns, task=task, unseen=Unseen.OTHER)
@@ -211,8 +215,9 @@ def _figure(model: Model, test: Design, metric: str) -> float:
     spectra = (parse_risk(metric),) if is_risk(metric) else ()
     scored = score_design(model, test)
     figures: Figures = judge_rows(
-        model.task, scored.losses, test.targets, scored.predictions, spectra
-    )
+        model.task, scored.losses, test.targets, scored.predictions, spectra,
+        model.row_loss.metrics, half_squared=model.row_loss.quadratic,
+    )  # fmt: skip
     value = figures[metric]
     if value is None:
         raise DataError(

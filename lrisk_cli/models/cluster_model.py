@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict as fields
@@ -23,6 +23,7 @@ from lrisk_cli.clusters.lloyd import Descent
 from lrisk_cli.design.columns.registry import feature_from_json
 from lrisk_cli.design.design import Design
 from lrisk_cli.design.encoding import EncodedBatch, Encoding
+from lrisk_cli.losses.squared import SquaredLoss
 from lrisk_cli.models.model import check_features
 from lrisk_cli.models.model_file import (
     FORMAT,
@@ -63,9 +64,9 @@ class ClusterModel:
         return parse_risk(self.risk)
 
     @property
-    def loss(self) -> Literal["squared"]:
-        """How scores follow from losses: as from squared errors."""
-        return "squared"
+    def row_loss(self) -> SquaredLoss:
+        """What a distance is judged as: half the squared size of an error."""
+        return SquaredLoss()
 
     @property
     def encoded_centres(self) -> Array:

@@ -1,19 +1,19 @@
 """From a design to a fitted model: state the problem, solve it, keep what was proved."""
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.design.design import Design
-from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.encoding import Encoding, Target
 from lrisk_cli.errors import DataError, InvalidOption, opt, quote
 from lrisk_cli.features.features import FeatureOptions, Features, build_features, check_features
-from lrisk_cli.losses.losses import make_loss
-from lrisk_cli.models.model import Model
+from lrisk_cli.losses.base import Loss
+from lrisk_cli.losses.registry import LossChoice
+from lrisk_cli.models.model import Model, invalid_target
 from lrisk_cli.models.model_file import FitRecord, FitStart
-from lrisk_cli.names import KernelName, LossName, SmoothingName, SolverName
+from lrisk_cli.names import KernelName, SmoothingName, SolverName, Task
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk.row_weights import Smoothing
@@ -45,7 +45,7 @@ class FitOptions:
     """
 
     risk: Spectrum
-    loss: LossName = LossName.AUTO
+    loss: LossChoice = field(default_factory=LossChoice)
     l2: float | None = None
     smoothing: SmoothingName = SmoothingName.NONE
     nu: float | None = None
@@ -151,12 +151,16 @@ def fit_design(
     options = replace(options, limits=options.limits.begun())
     n_rows = design.rows.shape[0]
     target = design.encoding.target
-    loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
+    loss = choose_loss(options.loss, target)
     mu = 1.0 / n_rows if options.l2 is None else options.l2
     smoothing = _smoothing(options, n_rows)
     features = features or make_features(design, options, report)
     phi, outer = features.phi, features.outer
-    problem = make_problem(phi, design.y, loss, options.risk, mu, smoothing, outer)
+    _check_targets(design, loss)
+    problem = make_problem(
+        phi, design.y, loss.scaled(target.scale), options.risk, mu, smoothing, outer,
+        exposure=design.exposure,
+    )  # fmt: skip
     _check_kept_rows(problem, options)
     if not reads_majority(problem, options.solver):
         majority = None
@@ -170,7 +174,7 @@ def fit_design(
         _check_kept_classes(problem, solution.lam, target.classes)
     model = Model(
         encoding=design.encoding,
-        loss="squared" if loss.name == "squared" else "logistic",
+        loss=loss.name,
         risk=str(options.risk),
         l2=mu,
         coefficients=features.coefficients(solution.W),
@@ -183,11 +187,12 @@ def fit_design(
 def judge_rows(design: Design, options: FitOptions) -> InlierWeights:
     """How surely each row of the design belongs to the majority, whatever is to be fitted."""
     target, seed = design.encoding.target, options.solver.seed
-    loss = make_loss(_loss_name(options.loss, target.kind), len(target.classes))
+    loss = choose_loss(options.loss, target).scaled(target.scale)
+    _check_targets(design, loss)
     with one_thread():
         return find_majority(
             design.rows,
-            design.y,
+            loss.targets(design.y, design.exposure),
             loss,
             constant=design.encoding.intercept,
             seed=seed,
@@ -226,18 +231,25 @@ class Scores:
 
 def score_design(model: Model, design: Design) -> Scores:
     """Predict the rows of a design and compare with their targets."""
-    Z = model.margins(design.rows)
-    return Scores(model.predict(Z), model.losses(Z, design.targets))
+    Z, exposure = model.margins(design.rows), design.exposure
+    return Scores(model.predict(Z, exposure), model.losses(Z, design.targets, exposure))
 
 
-def _loss_name(asked: LossName, kind: Literal["number", "class"]) -> str:
-    natural = LossName.SQUARED if kind == "number" else LossName.LOGISTIC
-    if asked not in (LossName.AUTO, natural):
-        task = "regression" if kind == "number" else "classification"
-        raise InvalidOption(
-            "loss", f"does not fit {task}; use {natural}, or change {opt('task')}", asked
-        )
-    return natural.value
+def choose_loss(asked: LossChoice, target: Target) -> Loss:
+    """The loss for the target, in units of the file; one that does not fit it is refused."""
+    task = Task.REGRESSION if target.kind == "number" else Task.CLASSIFICATION
+    return asked.resolve(task).make(len(target.classes))
+
+
+def _check_targets(design: Design, loss: Loss) -> None:
+    """Refuse targets that the loss cannot take, and an exposure that it does not."""
+    if design.exposure is not None and not loss.takes_exposure:
+        raise InvalidOption("exposure", f"is not used by the {loss.name} loss; leave it out")
+    invalid = loss.find_invalid(design.targets)
+    if invalid is not None:
+        at, demand = invalid
+        place = f"column '{design.encoding.target.name}', row {int(design.row_numbers[at])}"
+        raise invalid_target(place, float(design.targets[at]), loss.name, demand)
 
 
 def _check_kept_rows(problem: Problem, options: FitOptions) -> None:

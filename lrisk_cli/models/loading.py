@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lrisk_cli.design.encoding import Encoding
-from lrisk_cli.errors import LriskError, ModelError, UsageError, opt
+from lrisk_cli.errors import InvalidOption, LriskError, ModelError, UsageError, opt
 from lrisk_cli.models.cluster_model import ClusterModel, build_clusters
 from lrisk_cli.models.model import Model, build_model
 from lrisk_cli.models.model_file import ModelFile, damaged, decode_file, read_file
@@ -35,9 +35,16 @@ def load_predictor(path: str | Path) -> Model:
 
 
 def with_policies(
-    path: str, model: AnyModel, missing: Missing | None, unseen: Unseen | None
+    path: str,
+    model: AnyModel,
+    missing: Missing | None,
+    unseen: Unseen | None,
+    exposure: str | None = None,
 ) -> AnyModel:
-    """The model with other policies than those of the fit, where they are given."""
+    """The model with other policies than those of the fit, where they are given.
+
+    exposure: the column that holds it in place of the one that the fit recorded.
+    """
     encoding: Encoding = model.encoding
     missing, unseen = missing or encoding.missing, unseen or encoding.unseen
     if missing is Missing.IMPUTE and any(feature.fill is None for feature in encoding.features):
@@ -45,4 +52,14 @@ def with_policies(
             f"{path}: the fit learnt no values to fill in; pass {opt('missing', 'drop')}, or fit "
             f"with {opt('missing', 'impute')}"
         )
+    if exposure is not None:
+        encoding = _with_exposure(path, encoding, exposure)
     return replace(model, encoding=replace(encoding, missing=missing, unseen=unseen))
+
+
+def _with_exposure(path: str, encoding: Encoding, exposure: str) -> Encoding:
+    if encoding.exposure is None:
+        raise InvalidOption("exposure", f": {path} was fitted without one; leave it out")
+    if exposure in (*encoding.feature_names, encoding.target.name):
+        raise InvalidOption("exposure", f": '{exposure}' is read for the model already")
+    return replace(encoding, exposure=exposure)

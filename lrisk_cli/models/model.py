@@ -13,7 +13,8 @@ from lrisk_cli.design.encoding import EncodedBatch, Encoding, Target
 from lrisk_cli.errors import DataError
 from lrisk_cli.features.linear import LinearMap
 from lrisk_cli.features.maps import FeatureMap
-from lrisk_cli.losses.losses import Loss, make_loss
+from lrisk_cli.losses.base import Loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.models.model_file import (
     FORMAT,
     FORMAT_VERSION,
@@ -41,7 +42,7 @@ class Model:
     """
 
     encoding: Encoding
-    loss: Literal["squared", "logistic"]
+    loss: str
     risk: str
     l2: float
     coefficients: Array
@@ -70,28 +71,39 @@ class Model:
 
     @property
     def row_loss(self) -> Loss:
-        """The loss of one row."""
+        """The loss of one row, in units of the file."""
         return make_loss(self.loss, len(self.target.classes))
 
     def margins(self, rows: Rows) -> Array:
         """v(x) W, each row by itself. (n, outputs)."""
         return self.feature_map.margins(rows, self.coefficients)
 
-    def predict(self, Z: Array) -> Array | Codes:
-        """Numbers in units of the file, or the code of the likeliest class, from margins. (n,)."""
-        if self.task is Task.REGRESSION:
-            numbers: Array = self.target.mean + self.target.scale * Z[:, 0]
-            return numbers
-        if Z.shape[1] == 1:
-            return np.asarray(Z[:, 0] > 0.0, dtype=np.int32)
-        return np.asarray(np.argmax(Z, axis=1), dtype=np.int32)
+    def in_units(self, Z: Array) -> Array:
+        """Margins in units of the file. (n, outputs)."""
+        return self.target.mean + self.target.scale * Z if self.target.kind == "number" else Z
 
-    def losses(self, Z: Array, targets: Array | Codes) -> Array:
+    def predict(self, Z: Array, exposure: Array | None = None) -> Array | Codes:
+        """Numbers in units of the file, or the code of the likeliest class, from margins. (n,)."""
+        return self.row_loss.predict(self.in_units(Z), exposure)
+
+    def losses(self, Z: Array, targets: Array | Codes, exposure: Array | None = None) -> Array:
         """Loss of each row in units of the file. targets: as `predict` would put them. (n,)."""
         loss = self.row_loss
-        if self.task is Task.REGRESSION:
-            Z = np.asarray(self.predict(Z), dtype=np.float64)[:, None]
-        return loss.values(Z, loss.targets(targets))
+        return loss.values(self.in_units(Z), loss.targets(targets, exposure))
+
+    def _checked_losses(
+        self, Z: Array, targets: Array | Codes, encoded: EncodedBatch, batch: Batch
+    ) -> Array:
+        """Losses of the rows of a batch; a target that the loss cannot take is refused."""
+        invalid = self.row_loss.find_invalid(targets)
+        if invalid is not None:
+            at, demand = invalid
+            raise invalid_target(
+                f"{batch.source}, column '{self.target.name}', row "
+                f"{batch.source_row + int(encoded.kept[at])}",
+                float(targets[at]), self.loss, demand,
+            )  # fmt: skip
+        return self.losses(Z, targets, encoded.exposure)
 
     def labelled(self, values: Any) -> Any:
         """Class codes as class labels; numbers as they are. (n,)."""
@@ -125,7 +137,7 @@ class Model:
         encoded = self.encoding.encode(batch) if encoded is None else encoded
         with np.errstate(over="ignore", invalid="ignore"):
             Z = self.margins(encoded.rows)
-            predictions = self.predict(Z)
+            predictions = self.predict(Z, encoded.exposure)
         if not np.isfinite(Z).all() or not np.isfinite(predictions).all():
             raise DataError(
                 f"{batch.source}: a prediction is too large for a number; look for extreme values "
@@ -136,10 +148,18 @@ class Model:
             batch=batch,
             encoded=encoded,
             predictions=predictions,
-            losses=None if targets is None else self.losses(Z, targets),
+            losses=None if targets is None else self._checked_losses(Z, targets, encoded, batch),
             targets=targets,
             probabilities=self.row_loss.probabilities(Z),
         )
+
+
+def invalid_target(place: str, target: float, loss: str, demand: str) -> DataError:
+    """The sentence for a target that a loss cannot take."""
+    return DataError(
+        f"{place}: the target is {target:g}, and the {loss} loss needs targets of {demand}; "
+        "choose another loss or correct the table"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,6 +234,7 @@ def encode_model(model: Model) -> bytes:
         risk=model.risk,
         l2=model.l2,
         fit=model.fit,
+        exposure=encoding.exposure,
     )
     return encode_file(file)
 
@@ -225,19 +246,25 @@ def build_model(file: ModelFile) -> Model:
     features = tuple(feature_from_json(fields(entry)) for entry in coded.features)
     kind: Literal["number", "class"] = "number" if file.task == "regression" else "class"
     target = Target(file.target, kind, coded.target_mean, coded.target_scale, file.classes)
-    encoding = Encoding(features, coded.intercept, target, coded.missing, coded.unseen)
+    encoding = Encoding(
+        features, coded.intercept, target, coded.missing, coded.unseen, file.exposure
+    )
     _check_encoding(encoding)
-    if (file.loss == "squared") != (kind == "number"):
+    loss = make_loss(file.loss, len(target.classes))
+    if loss.task != file.task:
         raise ValueError(f"the {file.loss} loss does not fit {file.task}")
-    n_outputs = make_loss(file.loss, len(target.classes)).n_outputs
+    if file.exposure is not None and not loss.takes_exposure:
+        raise ValueError(f"the {file.loss} loss takes no exposure")
+    if not loss.scales_targets and (target.mean, target.scale) != (0.0, 1.0):
+        raise ValueError(f"the {file.loss} loss takes targets as they are")
     feature_map = file.feature_map.map()
     n_values = feature_map.width(encoding.n_columns - encoding.intercept) + encoding.intercept
-    W = _matrix(file.coefficients, n_values, n_outputs)
+    W = _matrix(file.coefficients, n_values, loss.n_outputs)
     return Model(encoding, file.loss, file.risk, file.l2, W, file.fit, feature_map)
 
 
 def _check_encoding(encoding: Encoding) -> None:
-    if encoding.target.name in encoding.feature_names:
+    if encoding.target.name in encoding.needed_names:
         raise ValueError("a column is named twice")
     n_classes = len(encoding.target.classes)
     if n_classes != len(set(encoding.target.classes)):
@@ -249,7 +276,7 @@ def _check_encoding(encoding: Encoding) -> None:
 
 def check_features(encoding: Encoding) -> None:
     """ValueError where what a file says of its features cannot be."""
-    if len(set(encoding.feature_names)) < len(encoding.features):
+    if len(set(encoding.needed_names)) < len(encoding.needed_names):
         raise ValueError("a column is named twice")
     for feature in encoding.features:
         if encoding.missing is Missing.IMPUTE and feature.fill is None:

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 from lrisk_cli import __version__
 from lrisk_cli.errors import ModelError, UsageError, opt
 from lrisk_cli.features.registry import FeatureMapEntry
+from lrisk_cli.losses.registry import loss_pattern
 from lrisk_cli.models.model_text import MOST_BYTES, check_bulk, check_keys
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.tables.small_files import read_small
@@ -22,6 +23,7 @@ FORMAT_VERSION: Literal[1] = 1
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0.0)]
 NotNegative = Annotated[float, Meta(ge=0.0)]
+LossText = Annotated[str, Meta(pattern=loss_pattern())]
 
 
 class FitStart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -105,12 +107,13 @@ class EncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     unseen: Unseen
 
 
-class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A model written by lrisk.
 
     coefficients: for each encoded column (landmark, frequency), and last for the intercept if any,
     a number, or a list of one number for each class where there are more than two; with two
-    classes the margin is the log-odds of the second.
+    classes the margin is the log-odds of the second. With the poisson loss the margin is the
+    logarithm of the mean over the exposure. exposure: the column that holds it; left out for none.
     """
 
     format: Literal["lrisk-model"]
@@ -123,10 +126,11 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     encoding: EncodingEntry
     feature_map: FeatureMapEntry
     coefficients: list[float | list[float]]
-    loss: Literal["squared", "logistic"]
+    loss: LossText
     risk: str
     l2: NotNegative
     fit: FitRecord
+    exposure: str | None = None
 
 
 class StartRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

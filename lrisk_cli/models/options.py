@@ -1,21 +1,26 @@
 """What a fit minimises and what it writes, and how a model scores, as the user says it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from lrisk_cli.errors import InvalidOption, opt
+from lrisk_cli.losses.registry import AUTO, LossChoice, describe_losses
 from lrisk_cli.names import (
     DEFAULT_RISK,
     RISKS,
-    LossName,
     Scaling,
     SmoothingName,
     Standardize,
+    Task,
 )
 from lrisk_cli.options import argument, option
 
+# What the option means wherever it is one.
+LOSS = f"Loss of a row; auto follows the task. {describe_losses()}."
+
 if TYPE_CHECKING:
+    from lrisk_cli.design.design import DesignOptions
     from lrisk_cli.risk.spectrum import Spectrum
 
 
@@ -44,7 +49,7 @@ class ModelOptions:
         "only the best.",
         shown=DEFAULT_RISK,
     )
-    loss: LossName = option(LossName.AUTO, help="Loss of a row; auto follows the task.")
+    loss: str = option(AUTO, metavar="LOSS", help=LOSS)
     l2: tuple[str, ...] = option(
         (),
         metavar="MU[,MU...]",
@@ -79,6 +84,15 @@ class ModelOptions:
     def penalties(self) -> tuple[float | None, ...]:
         """The penalties to try; None for 1/rows."""
         return parse_penalties(self.l2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowLoss:
+    """The loss of all fits."""
+
+    panel: ClassVar[str] = "Model"
+
+    loss: str = option(AUTO, metavar="LOSS", help=LOSS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +141,16 @@ class PredictionOutput:
         metavar="FILE",
         help="Write the predictions here (.csv, .tsv, .parquet); without it, CSV is printed.",
     )
+
+
+def suit_columns(columns: "DesignOptions", asked: LossChoice) -> "DesignOptions":
+    """The columns for a loss: the task that it implies, and whether the target may be scaled."""
+    loss = None if asked.is_auto else asked.make(2)
+    if columns.exposure is not None and (loss is None or not loss.takes_exposure):
+        wanted = opt("loss", "poisson")
+        raise InvalidOption("exposure", f"is not used by {opt('loss', str(asked))}; pass {wanted}")
+    task = columns.task if columns.task is not Task.AUTO else asked.implied_task or Task.AUTO
+    return replace(columns, task=task, scale_target=loss is None or loss.scales_targets)
 
 
 def parse_risks(texts: Sequence[str]) -> "tuple[Spectrum, ...]":

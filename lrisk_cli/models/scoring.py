@@ -94,9 +94,9 @@ class ScoredRows:
 
 
 def columns_of(encoding: Encoding) -> list[str]:
-    """The columns of the features, and of the target if there is one."""
+    """The columns of the features and the exposure, and of the target if there is one."""
     goal = encoding.goal
-    return [*encoding.feature_names, *([] if goal is None else [goal.name])]
+    return [*encoding.needed_names, *([] if goal is None else [goal.name])]
 
 
 def encode_table(

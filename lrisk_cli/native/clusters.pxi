@@ -276,7 +276,7 @@ def cluster_steps(const double[:, ::1] X, const double[::1] sigma, double[:, ::1
     """
     cdef Py_ssize_t k = C.shape[0], d = C.shape[1], m = sigma.shape[0], t, b, j
     cdef Centres centres = centres_of(C, sigma[:0])
-    cdef Batch batch = Batch(0, d, k, m, NULL, &losses[0], &order[0], &pool[0])
+    cdef Batch batch = Batch(0, 0.0, 1, d, k, m, NULL, &losses[0], &order[0], &pool[0])
     cdef double second
     cdef const double *x
     cdef const double *c

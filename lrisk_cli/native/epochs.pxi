@@ -1,12 +1,6 @@
 # Stochastic epochs: LSVRG in lazy form, minibatch SGD, SRDA. Random numbers: xoshiro256+, whose
 # four words of state the caller owns.
 
-cdef enum:
-    SQUARED = 0
-    BINARY = 1
-    MULTINOMIAL = 2
-
-
 cdef inline uint64_t next_random(uint64_t *s) noexcept nogil:
     cdef uint64_t result = s[0] + s[3], t = s[1] << 17
     s[2] ^= s[0]
@@ -154,6 +148,35 @@ def lsvrg_binary_steps(const double[:, ::1] X, const double[::1] factors,
     scalars[1] = b
 
 
+def lsvrg_margin_steps(const double[:, ::1] X, int loss, double parameter,
+                       const double[:, ::1] y, const double[::1] factors, const double[:, ::1] records,
+                       const double[::1] G, double[::1] V, double[::1] scalars, double step,
+                       double l2, const int32_t[::1] rows):
+    """Steps of LSVRG on any loss of one margin; records[i] = (x_i . wbar, the derivative there)."""
+    cdef Py_ssize_t d = X.shape[1], n_steps = rows.shape[0], t, i
+    cdef Py_ssize_t stride = factors.shape[0] > 1
+    cdef double s = scalars[0], b = scalars[1], rho = 1.0 - step * l2, shrink = 1.0 / rho
+    cdef double upscale = 1.0 / s, factor, z, change
+    with nogil:
+        for t in range(n_steps):
+            if t + 2 < n_steps:
+                prefetch_row(&X[rows[t + 2], 0], d)
+            i = rows[t]
+            upscale *= shrink
+            factor = factors[i * stride]
+            if factor != 0:
+                z = records[i, 0] - s * dot_difference(&X[i, 0], &V[0], &G[0], b / s, d)
+                change = records[i, 1] - margin_derivative(loss, parameter, z, &y[i, 0])
+                add_scaled(&V[0], (factor * upscale) * change, &X[i, 0], d)
+            s *= rho
+            b = rho * b + step
+            if s < 1e-100:
+                settle(&V[0], &s, d)
+                upscale = 1.0
+    scalars[0] = s
+    scalars[1] = b
+
+
 def lsvrg_multinomial_steps(const double[:, ::1] X, const double[::1] factors,
                             const double[:, :, ::1] records, const double[:, ::1] G,
                             double[:, ::1] V, double[::1] scalars, double step, double l2,
@@ -209,8 +232,12 @@ def yardstick_steps(const double[:, ::1] X, double[::1] v, double factor, const 
 
 # Minibatch methods: m rows without replacement, weighed by the spectrum of m bins.
 
+# Where a target takes several numbers, those of row i begin at i * width.
+
 cdef struct Batch:
     int loss
+    double parameter
+    Py_ssize_t width
     Py_ssize_t d
     Py_ssize_t k
     Py_ssize_t m
@@ -237,11 +264,9 @@ cdef inline double row_loss(
     """Loss of the b-th row of the batch from its margins."""
     cdef int32_t i = batch.pool[b]
     cdef double *z = batch.margins + b * batch.k
-    if batch.loss == SQUARED:
-        return 0.5 * (y[i] - z[0]) * (y[i] - z[0])
-    if batch.loss == BINARY:
-        return binary_loss(z[0], y[i])
-    return multinomial_loss(z, batch.k, labels[i])
+    if batch.loss == MULTINOMIAL:
+        return multinomial_loss(z, batch.k, labels[i])
+    return margin_loss(batch.loss, batch.parameter, z[0], y + i * batch.width)
 
 
 cdef inline void margins_to_slopes(
@@ -251,15 +276,13 @@ cdef inline void margins_to_slopes(
     cdef int32_t i = batch.pool[b]
     cdef double *z = batch.margins + b * batch.k
     cdef Py_ssize_t c
-    if batch.loss == SQUARED:
-        z[0] = weight * (z[0] - y[i])
-    elif batch.loss == BINARY:
-        z[0] = weight * (sigmoid(z[0]) - y[i])
-    else:
+    if batch.loss == MULTINOMIAL:
         softmax(z, z, batch.k)
         z[labels[i]] -= 1.0
         for c in range(batch.k):
             z[c] *= weight
+        return
+    z[0] = weight * margin_derivative(batch.loss, batch.parameter, z[0], y + i * batch.width)
 
 
 cdef inline void sort_batch(Batch *batch) noexcept nogil:
@@ -305,16 +328,16 @@ def sgd_steps(int loss, const double[:, ::1] X, const double[::1] y, const int32
               const double[::1] sigma, double[:, ::1] W, double[:, ::1] average, double step,
               double delay, double l2, Py_ssize_t first, Py_ssize_t n_steps, uint64_t[::1] rng,
               int32_t[::1] pool, double[:, ::1] margins, double[::1] losses,
-              int32_t[::1] order, double[:, ::1] gradient):
+              int32_t[::1] order, double[:, ::1] gradient, double parameter=0.0):
     """Subgradient steps W <- (1 - eta mu) W - eta v of batches, and the running mean of W.
 
     eta = step, or 1 / (mu (t + delay)) at step t (from first on) when step is 0. y or labels may be
-    empty, as the loss (0 squared, 1 binary, 2 multinomial) needs the other.
+    empty, as the loss needs the other; parameter: that of the loss, if it has one.
     """
     cdef Py_ssize_t size = W.shape[0] * W.shape[1], t, j
     cdef double eta
-    cdef Batch batch = Batch(loss, W.shape[0], W.shape[1], sigma.shape[0], &margins[0, 0],
-                             &losses[0], &order[0], &pool[0])
+    cdef Batch batch = Batch(loss, parameter, y.shape[0] // X.shape[0], W.shape[0], W.shape[1],
+                             sigma.shape[0], &margins[0, 0], &losses[0], &order[0], &pool[0])
     cdef const double *targets = &y[0] if y.shape[0] > 0 else NULL
     cdef const int32_t *codes = &labels[0] if labels.shape[0] > 0 else NULL
     cdef double *w = &W[0, 0]
@@ -335,12 +358,12 @@ def srda_steps(int loss, const double[:, ::1] X, const double[::1] y, const int3
                const double[::1] sigma, double[:, ::1] W, double[:, ::1] gradient_sum,
                double step, double l2, Py_ssize_t first, Py_ssize_t n_steps,
                uint64_t[::1] rng, int32_t[::1] pool, double[:, ::1] margins,
-               double[::1] losses, int32_t[::1] order):
+               double[::1] losses, int32_t[::1] order, double parameter=0.0):
     """Regularised dual averaging: after t steps W = -gradient_sum / (mu t + 1/step)."""
     cdef Py_ssize_t size = W.shape[0] * W.shape[1], t, j
     cdef double factor
-    cdef Batch batch = Batch(loss, W.shape[0], W.shape[1], sigma.shape[0], &margins[0, 0],
-                             &losses[0], &order[0], &pool[0])
+    cdef Batch batch = Batch(loss, parameter, y.shape[0] // X.shape[0], W.shape[0], W.shape[1],
+                             sigma.shape[0], &margins[0, 0], &losses[0], &order[0], &pool[0])
     cdef const double *targets = &y[0] if y.shape[0] > 0 else NULL
     cdef const int32_t *codes = &labels[0] if labels.shape[0] > 0 else NULL
     cdef double *w = &W[0, 0]

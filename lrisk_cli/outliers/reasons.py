@@ -3,8 +3,10 @@
 Every loss is split into parts: one of the target, one of each feature. With u the usual row, y the
 target of row x and c_j = w_j (x_j - u_j), so that f(x) = f(u) + sum_j c_j:
 
-- linear, squared loss, r = y - f: the target's part is r(u)^2 / 2, that of feature j is
-  -c_j (r(x) + r(u)) / 2. They sum to the loss r(x)^2 / 2, exactly.
+- linear, numbers: the target's part is the loss at u, that of feature j is c_j times the mean slope
+  of the loss between u and x, (l(f(x)) - l(f(u))) / (f(x) - f(u)). They sum to the loss, exactly.
+  For squared losses, with r = y - f, the slope is -(r(x) + r(u)) / 2. f is the margin: with a log
+  link the logarithm of the mean, so that c_j is a factor on it.
 - linear, classes: f = z_o - z_y are the log-odds of the likeliest other class o against the given
   y. The target's part is f(u), that of feature j is c_j. They sum to f(x), exactly.
 - kernels: that of the target is the loss of u with y; that of feature j is by how much the loss
@@ -14,7 +16,7 @@ target of row x and c_j = w_j (x_j - u_j), so that f(x) = f(u) + sum_j c_j:
 Categories are a feature each, whatever the number of their columns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +31,7 @@ from lrisk_cli.design.number_text import (
     spell,
     spell_cell,
     spell_effect,
+    spell_factor,
     spell_odds,
 )
 from lrisk_cli.models.cluster_model import ClusterModel
@@ -44,6 +47,8 @@ Targets = NDArray[Any]
 MOST_NAMED = 3
 # The largest part is always named, others when they make up this share of all that raises the loss.
 SMALLEST_SHARE = 0.15
+# Margins that differ by this share are taken for equal: their losses would cancel.
+CLOSE = 1e-9
 _CHUNK = 1024
 
 
@@ -132,11 +137,16 @@ def learned_row(usual: Usual, encoding: Encoding) -> Usual:
     return Usual(centre, spread)
 
 
-def split_losses(model: Model, usual: Usual, X: Array, targets: Targets) -> Parts:
-    """The parts of each loss; see above. X: (m, columns); targets: (m,), as the file has them."""
+def split_losses(
+    model: Model, usual: Usual, X: Array, targets: Targets, exposure: Array | None = None
+) -> Parts:
+    """The parts of each loss; see above. X: (m, columns); targets: (m,), as the file has them.
+
+    exposure: (m,), where the model needs it; the usual row has that of the row beside it.
+    """
     at_usual = np.repeat(model.margins(DenseRows(usual.centre[np.newaxis])), len(X), axis=0)
     if not model.is_linear:
-        return _leave_one_out(model, usual, X, targets, at_usual)
+        return _leave_one_out(model, usual, X, targets, at_usual, exposure)
     first_columns = _first_columns(model.encoding)
     n_columns = model.encoding.n_columns - model.encoding.intercept
     moves = (X - usual.centre)[:, :n_columns]
@@ -144,10 +154,9 @@ def split_losses(model: Model, usual: Usual, X: Array, targets: Targets) -> Part
     if model.task is Task.REGRESSION:
         moves *= model.target.scale * W[:, 0]
         effects = np.add.reduceat(moves, first_columns, axis=1)
-        before = np.asarray(targets - model.predict(at_usual), np.float64)
-        after = np.asarray(targets - model.predict(model.margins(DenseRows(X))), np.float64)
-        parts = effects * (-0.5 * (before + after))[:, np.newaxis]
-        return Parts(0.5 * before * before, parts, effects)
+        Z = model.margins(DenseRows(X))
+        before, slopes = _split_numbers(model, at_usual, Z, targets, exposure)
+        return Parts(before, effects * slopes[:, np.newaxis], effects)
     others = likeliest_other(model.margins(DenseRows(X)), targets)
     by_class = np.column_stack([np.zeros(n_columns), W[:, 0]]) if W.shape[1] == 1 else W
     moves *= (by_class[:, others] - by_class[:, targets]).T
@@ -155,25 +164,51 @@ def split_losses(model: Model, usual: Usual, X: Array, targets: Targets) -> Part
     return Parts(log_odds(at_usual, others, targets), effects, effects)
 
 
-def explain_rows(model: Model, usual: Usual, X: Array, targets: Targets) -> Reasons:
-    """Why each of these rows loses so much. X: (m, columns); targets: (m,), as the file has."""
+def _split_numbers(
+    model: Model, at_usual: Array, Z: Array, targets: Targets, exposure: Array | None
+) -> tuple[Array, Array]:
+    """Losses at the usual margins, and the mean slope of the loss from there to Z. Both (m,)."""
+    loss = model.row_loss
+    low, high = model.in_units(at_usual), model.in_units(Z)
+    if loss.quadratic:
+        before, after = targets - low[:, 0], targets - high[:, 0]
+        return 0.5 * before * before, -0.5 * (before + after)
+    y = loss.targets(targets, exposure)
+    before, apart = loss.values(low, y), (high - low)[:, 0]
+    # Where the margins hardly differ, the derivative between them.
+    close = np.abs(apart) <= CLOSE * (1.0 + np.abs(low[:, 0]))
+    slopes = loss.derivatives(np.ascontiguousarray(0.5 * (low + high)), y)[:, 0]
+    np.divide(loss.values(high, y) - before, apart, out=slopes, where=~close)
+    return before, slopes
+
+
+def explain_rows(
+    model: Model, usual: Usual, X: Array, targets: Targets, exposure: Array | None = None
+) -> Reasons:
+    """Why each of these rows loses so much. X: (m, columns); targets: (m,), as the file has.
+
+    exposure: (m,), where the model needs it.
+    """
     reasons = [
         Reasons(_columns(model), [], np.empty((0, MOST_NAMED), np.int32), np.empty((0, MOST_NAMED)))
     ]
     for start in range(0, len(X), _CHUNK):
         rows = slice(start, start + _CHUNK)
-        reasons.append(_explain_some(model, usual, X[rows], targets[rows]))
+        some = None if exposure is None else exposure[rows]
+        reasons.append(_explain_some(model, usual, X[rows], targets[rows], some))
     return join_reasons(reasons)
 
 
-def _explain_some(model: Model, usual: Usual, X: Array, targets: Targets) -> Reasons:
-    parts = split_losses(model, usual, X, targets)
+def _explain_some(
+    model: Model, usual: Usual, X: Array, targets: Targets, exposure: Array | None
+) -> Reasons:
+    parts = split_losses(model, usual, X, targets, exposure)
     both = np.column_stack([parts.target, parts.features])
     named = _largest(both)
     words = RowWords(model.encoding, X, usual.centre, usual.spread)
-    effect = spell_effect if model.task is Task.REGRESSION else spell_odds
+    effect = _effect_words(model)
     sentences = []
-    for row, finding in enumerate(_findings(model, X, targets)):
+    for row, finding in enumerate(_findings(model, X, targets, exposure)):
         features = [column - 1 for column in named[row].tolist() if column > 0]
         causes = [
             f"{words.beside_usual(row, j)} {effect(float(parts.effects[row, j]))}" for j in features
@@ -183,11 +218,18 @@ def _explain_some(model: Model, usual: Usual, X: Array, targets: Targets) -> Rea
     return Reasons(_columns(model), sentences, named, _parts_of(both, named))
 
 
-def _findings(model: Model, X: Array, targets: Targets) -> list[str]:
+def _effect_words(model: Model) -> Callable[[float], str]:
+    """What a move of the margin is for people."""
+    if model.task is not Task.REGRESSION:
+        return spell_odds
+    return spell_factor if model.row_loss.log_link else spell_effect
+
+
+def _findings(model: Model, X: Array, targets: Targets, exposure: Array | None) -> list[str]:
     """What the row holds and what the model expects."""
     Z, name = model.margins(DenseRows(X)), model.target.name
     if model.task is Task.REGRESSION:
-        pairs = zip(targets.tolist(), model.predict(Z).tolist(), strict=True)
+        pairs = zip(targets.tolist(), model.predict(Z, exposure).tolist(), strict=True)
         return [f"{name} {spell_cell(y)} where {spell(f)} is expected" for y, f in pairs]
     probabilities = model.row_loss.probabilities(Z)
     assert probabilities is not None  # noqa: S101
@@ -241,10 +283,15 @@ def _class_margins(Z: Array) -> Array:
 
 
 def _leave_one_out(
-    model: Model, usual: Usual, X: Array, targets: Targets, at_usual: Array
+    model: Model,
+    usual: Usual,
+    X: Array,
+    targets: Targets,
+    at_usual: Array,
+    exposure: Array | None,
 ) -> Parts:
     Z = model.margins(DenseRows(X))
-    losses = model.losses(Z, targets)
+    losses = model.losses(Z, targets, exposure)
     others = None if model.task is Task.REGRESSION else likeliest_other(Z, targets)
     shape = (len(X), len(model.encoding.features))
     parts, effects = np.empty(shape), np.empty(shape)
@@ -252,12 +299,12 @@ def _leave_one_out(
         without = X.copy()
         without[:, first:stop] = usual.centre[first:stop]
         moved = model.margins(DenseRows(without))
-        parts[:, j] = losses - model.losses(moved, targets)
+        parts[:, j] = losses - model.losses(moved, targets, exposure)
         if others is None:
-            effects[:, j] = model.predict(Z) - model.predict(moved)
+            effects[:, j] = (model.in_units(Z) - model.in_units(moved))[:, 0]
         else:
             effects[:, j] = log_odds(Z, others, targets) - log_odds(moved, others, targets)
-    return Parts(model.losses(at_usual, targets), parts, effects)
+    return Parts(model.losses(at_usual, targets, exposure), parts, effects)
 
 
 def _largest(parts: Array) -> NDArray[np.int32]:

@@ -44,11 +44,11 @@ def fit_robust(
     model = fitted.model
     losses = score_design(model, design).losses
     n_classes = max(2, len(model.target.classes))
-    border = find_border(losses, model.loss, contamination, n_classes)
+    border = find_border(losses, model.row_loss, contamination, n_classes)
     if contamination is None:
         odd = float(np.mean(majority.weights < 0.5))
         if odd > 0.0:
-            border = find_border(losses, model.loss, odd, n_classes)
+            border = find_border(losses, model.row_loss, odd, n_classes)
         border = replace(border, fraction=share)
     notes = _doubts(share) if contamination is None and model.target.classes else ()
     return RobustFit(fitted, losses, border, notes)

@@ -84,7 +84,8 @@ def fit_subject(
     def reasons(places: Index) -> Reasons:
         usual = usual_row(design.rows, design.encoding)
         few = design.rows.dense_rows(places)
-        return explain_rows(model, usual, few, design.targets[places])
+        exposure = None if design.exposure is None else design.exposure[places]
+        return explain_rows(model, usual, few, design.targets[places], exposure)
 
     notes = (*design.notes, *robust.fitted.notes, *robust.notes)
     subject = Subject(model, robust.border, rows, _explainer(design, reasons), notes)
@@ -112,7 +113,7 @@ def cluster_subject(
     ks = ks or (default_clusters(design.rows.shape[0]),)
     model, placed, _ = fit_clusters(label, design, ks, options, report)
     losses, clusters = placed.losses, placed.clusters
-    border = find_border(losses, model.loss, contamination)
+    border = find_border(losses, model.row_loss, contamination)
 
     def reasons(places: Index) -> Reasons:
         return explain_distances(model, design.rows.dense_rows(places), clusters[places])
@@ -135,7 +136,7 @@ def model_subject(
     check_largest(float(losses.max()))
     goal = model.encoding.goal
     n_classes = 2 if goal is None else max(2, len(goal.classes))
-    border = find_border(losses, model.loss, contamination, n_classes)
+    border = find_border(losses, model.row_loss, contamination, n_classes)
 
     def explain(places: Index, name_all: bool) -> ExplainedRows:
         return _read_again(model, table, id_column, usual, places, report, name_all=name_all)
@@ -229,4 +230,5 @@ def _reasons(
     if isinstance(model, ClusterModel):
         return explain_distances(model, X, nearest(X, model.encoded_centres)[0])
     targets: Any = model.targets_of(batch, encoded)
-    return explain_rows(model, usual, X, targets[places])
+    exposure = None if encoded.exposure is None else encoded.exposure[places]
+    return explain_rows(model, usual, X, targets[places], exposure)

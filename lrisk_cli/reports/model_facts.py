@@ -20,10 +20,10 @@ def model_facts(model: Model, path: str | None = None) -> list[Fact]:
         Fact(
             "model",
             what if path is None else f"{path}: {what}",
-            {"task": str(model.task), "risk": model.risk, "loss": model.loss},
+            {"task": str(model.task), "risk": model.risk, "loss": model.loss, **_exposure(model)},
         ),
         Fact("features", features),
-        Fact("loss", _loss_words(model), detail=True),
+        Fact("loss", model.row_loss.words, detail=True),
         Fact(
             "penalty",
             f"mu/2 ||w||² with mu = {model.l2:.6g}",
@@ -71,9 +71,7 @@ def coefficient_grid(
     if units is None:
         return None
     shown = slice(most_outputs)
-    heads = list(units.outputs[shown])
-    if len(model.target.classes) == 2:
-        heads = [f"log-odds of {heads[0]}"]
+    heads = [model.row_loss.describe_output(name) for name in units.outputs[shown]]
     rows = [["(intercept)", *map(number, units.intercepts[shown]), ""]]
     for j in units.order:
         values = map(number, units.coefficients[j][shown])
@@ -86,6 +84,8 @@ def describe_model(model: Model, risk: str | None = None) -> str:
     classes = len(model.target.classes)
     what = "regression" if not classes else f"classification ({classes} classes)"
     features = describe_features(model.encoding)
+    if model.encoding.exposure is not None:
+        features += f" with exposure {plain(model.encoding.exposure)}"
     risk = risk or model.risk
     return f"{what} of {plain(model.target.name)} on {features}; {risk} of {model.loss} losses"
 
@@ -117,7 +117,7 @@ def proof_sentence(model: Model) -> str:
     return f"proved: no model of this form gains more than {shown} % beyond what this one gained"
 
 
-def _loss_words(model: Model) -> str:
-    if model.loss == "squared":
-        return "half the squared error, in units of the file"
-    return "minus the logarithm of the probability given to the true class"
+def _exposure(model: Model) -> dict[str, str]:
+    """The column of exposures, of models that have one."""
+    name = model.encoding.exposure
+    return {} if name is None else {"exposure": name}

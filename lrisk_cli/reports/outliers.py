@@ -105,7 +105,7 @@ def _describe_score(found: "Outliers") -> str:
     if isinstance(model, ClusterModel):
         return "distance to the nearest centre, in deviations of such distances"
     if model.task is Task.REGRESSION:
-        return f"error of the prediction, in deviations of {scale} {plain(model.target.name)}"
+        return model.row_loss.describe_score(scale, plain(model.target.name))
     return "minus the logarithm of the probability of the given class"
 
 

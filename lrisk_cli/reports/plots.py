@@ -1,7 +1,6 @@
 """What fits and evaluations look like: the course of a run, losses, weights, residuals."""
 
 from collections.abc import Sequence
-from math import sqrt
 
 import numpy as np
 
@@ -93,11 +92,16 @@ def weight_plot(risk: str, rows: JudgedRows) -> Plot:
 def residual_plot(model: Model, rows: JudgedRows) -> Plot:
     """Errors of some rows against their predictions."""
     n = len(rows.losses)
-    half = sqrt(2.0 * float(rows.losses[places(n, np.array([0.5]))[0] - 1]))
+    loss = model.row_loss
+    if loss.log_link:
+        return _deviance_plot(model, rows)
+    middle = places(n, np.array([0.5]))[0] - 1
+    sizes = loss.sizes(rows.losses[[middle, -1]])
+    assert sizes is not None  # noqa: S101  (a regression)
+    half, largest = sizes.tolist()
     residuals = rows.targets - rows.predictions
     n_shown = len(residuals)
     sample = f"{n_shown:,} of {n:,} rows, evenly chosen." if n_shown < n else f"All {n:,} rows."
-    largest = sqrt(2.0 * float(rows.losses[-1]))
     return Plot(
         title=f"Half of the predictions are within {brief(half)} of {model.target.name}",
         alternative=f"Errors of the predictions, target minus prediction, against the prediction; "
@@ -107,6 +111,27 @@ def residual_plot(model: Model, rows: JudgedRows) -> Plot:
         series=[Series("", rows.predictions, residuals, 1, "dots")],
         guides=[Guide("y", 0.0)],
         note=f"{sample} The largest error of all is {brief(largest)}.",
+    )
+
+
+def _deviance_plot(model: Model, rows: JudgedRows) -> Plot:
+    """Deviance residuals of some rows, signed as the errors, against their predictions."""
+    n, loss = len(rows.losses), model.row_loss
+    Z = np.log(np.maximum(rows.predictions, np.finfo(np.float64).tiny))[:, None]
+    sizes = loss.sizes(loss.values(Z, loss.targets(rows.targets)))
+    assert sizes is not None  # noqa: S101  (a regression)
+    residuals = np.sign(rows.targets - rows.predictions) * sizes
+    n_shown, beyond = len(residuals), float(np.mean(sizes > 2.0))
+    sample = f"{n_shown:,} of {n:,} rows, evenly chosen." if n_shown < n else f"All {n:,} rows."
+    finding = f"{100.0 * beyond:.3g} % of the deviance residuals exceed 2"
+    return Plot(
+        title=finding,
+        alternative=f"Deviance residuals against the prediction; {finding}.",
+        x_label=f"prediction of {model.target.name}",
+        y_label="deviance residual, signed as target minus prediction",
+        series=[Series("", rows.predictions, residuals, 1, "dots")],
+        guides=[Guide("y", 0.0)],
+        note=f"{sample} Of a Poisson model that fits, about 5 % exceed 2.",
     )
 
 

@@ -12,7 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
-from lrisk_cli.losses.losses import Loss
+from lrisk_cli.losses.base import Loss
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.robust.flexible_columns import (
     ROWS_PER_COLUMN,
@@ -71,13 +71,14 @@ def find_majority(
     moment, by perf_counter, from which on the turns of classes are not continued.
     """
     n_rows, n_columns = rows.shape
-    most = SAMPLE_ROWS if loss.name == "squared" else CLASS_ROWS
+    numbers = loss.numbers(y)
+    most = CLASS_ROWS if numbers is None else SAMPLE_ROWS
     places = _sample(n_rows, n_columns, most, seed)
     sample = rows.dense_rows(places, n_columns - constant)
-    flexible = learn_columns(sample, squares=loss.name == "squared")
+    flexible = learn_columns(sample, squares=numbers is not None)
     remote = flexible.remote(rows)
-    if loss.name == "squared":
-        w = _judge_numbers(rows, sample, y.astype(np.float64), flexible, places)
+    if numbers is not None:
+        w = _judge_numbers(rows, sample, numbers, flexible, places)
     else:
         w = _judge_classes(rows, sample, y, loss, flexible, places, remote, seed, until)
     if remote.any():
@@ -219,9 +220,9 @@ def _corroborated(rows: Rows, y: Targets, loss: Loss, remote: Flags, w: Array) -
     problem = _mean_problem(rows, y, loss, 1.0 / len(y))
     W = _weighted_fit(problem, np.where(remote, 0.0, w), np.zeros(problem.shape))
     losses = loss.values(problem.margins(W), problem.y)
-    if loss.name != "squared":
+    sizes = loss.sizes(losses)
+    if sizes is None:
         return np.asarray(losses < np.log(2.0))
-    sizes = np.sqrt(2.0 * losses)
     return np.asarray(sizes <= fit_scales(sizes[~remote]).threshold(len(y)))
 
 

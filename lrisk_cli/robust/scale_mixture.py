@@ -6,15 +6,13 @@ large scales is the outliers'. Losses of classes are held against a share of swa
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lrisk_cli.losses.base import Loss
 from lrisk_cli.risk.value import check_largest
 from lrisk_cli.types import Array
-
-Kind = Literal["squared", "logistic"]
 
 # Neighbouring scales of the mixture differ by this factor, from an eighth of the median size on.
 STEP, BELOW_MEDIAN = 1.3, 8.0
@@ -35,8 +33,8 @@ class Threshold:
     """Where inliers end.
 
     fraction: share of the rows taken for outliers, estimated or as given. threshold: a row is an
-    outlier when its score exceeds it. scale: score = sqrt(2 loss) / scale for squared losses and
-    squared distances; for logistic ones the loss itself (scale 1).
+    outlier when its score exceeds it. scale: score = size / scale, the size being that of the error
+    (sqrt(2 loss) for squared losses and squared distances); for classes the loss itself (scale 1).
     """
 
     fraction: float
@@ -128,21 +126,22 @@ def _use_up(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
 
 
 def find_border(
-    losses: Array, kind: Kind, contamination: float | None, n_classes: int = 2
+    losses: Array, loss: Loss, contamination: float | None, n_classes: int = 2
 ) -> Threshold:
     """The border of these losses. contamination: None to estimate it; losses: (n,).
+
+    loss: what they are losses of; squared distances are squared losses.
 
     Of a fraction, exactly round(fraction n) rows exceed the threshold; fewer only where losses tie.
     """
     check_largest(float(losses.max()))
-    if kind == "logistic":
+    sizes = loss.sizes(losses)
+    if sizes is None:
         fraction = swap_share(losses, n_classes)
         # Beyond it a label was rather swapped: e (1 - p) / (C - 1) > (1 - e) p.
         share = max(fraction, TINY)
         found = Threshold(fraction, float(np.log1p((n_classes - 1) * (1.0 - share) / share)), 1.0)
     else:
-        sizes = 2.0 * losses
-        np.sqrt(sizes, out=sizes)
         mixture = _use_up(sizes)
         scale = mixture.inlier_scale
         found = Threshold(mixture.fraction, mixture.threshold(len(losses)) / scale, scale)
@@ -151,15 +150,14 @@ def find_border(
         return found
     place = len(losses) - round(contamination * len(losses)) - 1
     kth = np.partition(losses, place)[place : place + 1]
-    threshold = float(scores(kth, kind, found)[0])
+    threshold = float(scores(kth, loss, found)[0])
     return Threshold(contamination, threshold, found.scale)
 
 
-def scores(losses: Array, kind: Kind, border: Threshold) -> Array:
+def scores(losses: Array, loss: Loss, border: Threshold) -> Array:
     """How outlying each row is; rises with the loss. (n,)."""
-    if kind == "logistic":
-        return losses / border.scale
-    found: Array = np.sqrt(2.0 * losses) / border.scale
+    sizes = loss.sizes(losses)
+    found: Array = (losses if sizes is None else sizes) / border.scale
     return found
 
 

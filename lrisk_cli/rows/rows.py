@@ -8,7 +8,9 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from lrisk_cli.types import Array, Index
 
-StepKind = Literal["lsvrg_squared", "lsvrg_binary", "lsvrg_multinomial", "sgd", "srda"]
+StepKind = Literal[
+    "lsvrg_squared", "lsvrg_binary", "lsvrg_multinomial", "lsvrg_margin", "sgd", "srda"
+]
 
 
 class Roundings(NamedTuple):

@@ -20,7 +20,7 @@ class Batches:
         m = min(batch_size, problem.n_rows)
         no_numbers, no_labels = np.empty(0), np.empty(0, dtype=np.int32)
         labelled = problem.y.dtype == np.int32
-        self.targets = (no_numbers, problem.y) if labelled else (problem.y, no_labels)
+        self.targets = (no_numbers, problem.y) if labelled else (problem.y.ravel(), no_labels)
         self.sigma = problem.spectrum.weights(m)
         self.state = random_state(seed)
         self.pool = np.arange(problem.n_rows, dtype=np.int32)
@@ -33,4 +33,5 @@ class Batches:
 
 def safe_step(problem: Problem) -> float:
     """eta = 1 / (2 (L + mu)), L the largest smoothness of a row: a batch's risk is no rougher."""
-    return 0.5 / (problem.loss.smoothness * float(problem.rows.row_norms().max()) + problem.mu)
+    norms = problem.rows.row_norms() * problem.loss.row_smoothness(problem.y)
+    return 0.5 / (float(norms.max()) + problem.mu)

@@ -13,13 +13,15 @@ import numpy as np
 
 from lrisk_cli.native.cholesky import cho_factor_lifted, cho_solve
 from lrisk_cli.native.kernels import core
-from lrisk_cli.solvers.descent import Precondition, Spot, descend
+from lrisk_cli.solvers.descent import Precondition, Spot, descend, line_search
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.solvers.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
 from lrisk_cli.types import Array
 
-# Above this many unknowns a logistic bound is polished by L-BFGS instead of Newton steps,
+# Above this many unknowns a bound is polished by L-BFGS instead of Newton steps; at most so many,
+# and more where each needs a line search, to where this share of the derivative along it is left,
 NEWTON_SIZE, NEWTON_STEPS = 128, 30
+SEARCHED_STEPS, FLATTER = 200, 0.3
 # up to this many with the second derivative where so many evaluations have not been enough: as many
 # as it costs, and fewer where one was known that no longer fits.
 MATRIX_SIZE = 2000
@@ -157,10 +159,11 @@ def weighted_minimiser(
     curvature: what is known of it from fits with similar weights, and will be from this one.
     until: the moment, by perf_counter, from which on no further step is begun.
     """
-    if problem.loss.name == "squared":
+    if problem.loss.quadratic:
         return _ridge(problem, lam), 1
     if start.size <= NEWTON_SIZE:
-        return _newton(problem, lam, start, accuracy, until)
+        newton = _searched_newton if problem.loss.needs_line_search else _newton
+        return newton(problem, lam, start, accuracy, until)
     return _lbfgs(problem, lam, start, accuracy, curvature or InverseCurvature(), until)
 
 
@@ -283,6 +286,49 @@ def _newton(
     return V, passes
 
 
+def _searched_newton(
+    problem: Problem, lam: Array, V: Array, accuracy: float, until: float
+) -> tuple[Array, int]:
+    """The same with a line search, where second derivatives jump or have no bound."""
+    spot = _weighted_spot(problem, lam, V)
+    passes = 1
+    for _ in range(SEARCHED_STEPS):
+        g = spot.gradient
+        if float(np.sum(g**2)) <= 2.0 * problem.mu * accuracy or perf_counter() >= until:
+            break
+        P = -_solve(problem.hessian(spot.kept, lam), g.reshape(-1, 1)).reshape(V.shape)
+        slope, x = float(np.vdot(g, P)), spot.x
+        first = step_within(problem, P)
+
+        def there(t: float, x: Array = x, P: Array = P) -> tuple[Spot[Array], float, float]:
+            nonlocal passes
+            passes += 1
+            new = _weighted_spot(problem, lam, x + t * P)
+            return new, new.value, float(np.vdot(new.gradient, P))
+
+        found = line_search(there, spot.value, slope, first, FLATTER) if slope < 0.0 else None
+        if found is None:
+            break
+        spot = found
+    return spot.x, passes
+
+
+def step_within(problem: Problem, P: Array) -> float:
+    """The share of a step P that moves no margin beyond the reach of the loss, at most 1."""
+    reach = problem.loss.reach
+    if np.isinf(reach):
+        return 1.0
+    return min(1.0, reach / max(float(np.abs(problem.margins(P)).max()), reach))
+
+
+def _weighted_spot(problem: Problem, lam: Array, V: Array) -> Spot[Array]:
+    """Value and gradient of lam.l(V) + mu/2 ||V||^2, and the margins of V."""
+    Z = problem.margins(V)
+    losses, derivatives = problem.loss.values_and_derivatives(Z, problem.y)
+    value = float(core.compensated_dot(lam, losses)) + problem.penalty(V)
+    return Spot(V, value, problem.pull(derivatives, lam) + problem.mu * V, Z)
+
+
 def _lbfgs(
     problem: Problem,
     lam: Array,
@@ -300,10 +346,7 @@ def _lbfgs(
     def spot_at(V: Array) -> Spot[Array]:
         nonlocal passes
         passes += 1
-        Z = problem.margins(V)
-        losses, slopes = problem.loss.values_and_slopes(Z, problem.y)
-        value = float(core.compensated_dot(lam, losses)) + problem.penalty(V)
-        return Spot(V, value, problem.pull(slopes, lam) + problem.mu * V, Z)
+        return _weighted_spot(problem, lam, V)
 
     def near(spot: Spot[Array]) -> bool:
         return float(np.sum(spot.gradient**2)) <= 2.0 * problem.mu * accuracy

@@ -49,7 +49,7 @@ def bends(problem: Problem, Z: Array, lam: Array) -> Array:
     """lam_i times the trace of row i's second derivative in its margins. (n,)."""
     rows = np.flatnonzero(lam > 0.0)
     result = np.zeros(len(lam))
-    result[rows] = lam[rows] * problem.loss.curvature(Z[rows])
+    result[rows] = lam[rows] * problem.loss.curvature(Z[rows], problem.y[rows])
     return result
 
 
@@ -60,27 +60,28 @@ class Curvature(Protocol):
         """H0. (d k, d k)."""
 
 
-class SquaredCurvature:
-    """X' diag(lam) X + mu I, updated on the rows whose weight changed."""
+class UpdatedCurvature:
+    """X' diag(w) X + mu I, w = lam times the curvature of the rows, updated where it changed."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._lam: Array | None = None
+        self._weights: Array | None = None
         self._gram = np.empty((0, 0))
 
     def base(self, Z: Array, lam: Array) -> Array:
         problem = self._problem
-        change = lam if self._lam is None else lam - self._lam
-        if self._lam is None or np.count_nonzero(change) > UPDATE_SHARE * problem.n_rows:
-            self._gram = problem.gram(np.maximum(lam, 0.0))
+        weights = lam if problem.loss.quadratic else lam * problem.loss.curvature(Z, problem.y)
+        change = weights if self._weights is None else weights - self._weights
+        if self._weights is None or np.count_nonzero(change) > UPDATE_SHARE * problem.n_rows:
+            self._gram = problem.gram(np.maximum(weights, 0.0))
         else:
             self._gram += problem.gram(np.maximum(change, 0.0))
             self._gram -= problem.gram(np.maximum(-change, 0.0))
-        self._lam = lam
+        self._weights = weights
         return self._gram + problem.mu * np.eye(len(self._gram))
 
 
-class LogisticCurvature:
+class ReusedCurvature:
     """The Hessian at an earlier point, as long as weights and probabilities moved little."""
 
     def __init__(self, problem: Problem) -> None:
@@ -106,9 +107,9 @@ class LogisticCurvature:
 
 def make_curvature(problem: Problem) -> Curvature:
     """The kind that suits the loss."""
-    if problem.loss.name == "squared":
-        return SquaredCurvature(problem)
-    return LogisticCurvature(problem)
+    if problem.loss.reuses_curvature:
+        return ReusedCurvature(problem)
+    return UpdatedCurvature(problem)
 
 
 def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
@@ -134,7 +135,7 @@ def _softmax_ties(problem: Problem, Z: Array, tied: Tied) -> Array:
     The slopes of a softmax add up to nothing, so the first sum needs a Gram matrix for each pair of
     classes only, and no gradients of rows.
     """
-    slopes = problem.loss.slopes(Z, problem.y)
+    slopes = problem.loss.derivatives(Z, problem.y)
     some = np.zeros_like(slopes)
     some[tied.rows] = slopes[tied.rows]
     total = problem.laplacian(lambda c, e: -some[:, c] * some[:, e])
@@ -158,7 +159,7 @@ def _portions(tied: Tied) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 def _row_gradients(problem: Problem, Z: Array, rows: NDArray[np.intp]) -> Array:
     """g_i for some rows. (rows, d k)."""
-    slopes = problem.loss.slopes(Z[rows], problem.y[rows])
+    slopes = problem.loss.derivatives(Z[rows], problem.y[rows])
     return (problem.rows.dense_rows(rows)[:, :, None] * slopes[:, None, :]).reshape(len(rows), -1)
 
 
@@ -177,8 +178,8 @@ def joint_curvature(problem: Problem, Z: Array, lam: Array, tied: Tied, nu: floa
 
     The ties add sum g_i g_i' - sum over blocks of (sum g)(sum g)' / size: no rows are copied.
     """
-    slopes = problem.loss.slopes(Z, problem.y)[:, 0]
-    weights = lam * problem.loss.curvature(Z)
+    slopes = problem.loss.derivatives(Z, problem.y)[:, 0]
+    weights = lam * problem.loss.curvature(Z, problem.y)
     weights[tied.rows] += slopes[tied.rows] ** 2 / nu
     sums = problem.rows.block_sums(slopes, tied.rows, tied.sizes)
     H = problem.gram(np.maximum(weights, 0.0)) - sums.T @ sums / nu

@@ -21,7 +21,7 @@ def solve_mean(
     course.begin(zero.objective, zero.smoothed)
     course.note(zero.objective)
     course.passes += 1.0
-    if start is not None and problem.loss.name != "squared":
+    if start is not None and not problem.loss.quadratic:
         near = problem.at(start, course.weigher)
         course.passes += 1.0
         course.offer(start, near.objective, near.smoothed)

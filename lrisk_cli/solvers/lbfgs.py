@@ -24,8 +24,8 @@ from lrisk_cli.types import Array
 
 # Evaluations after which an inner problem is given up.
 MAX_EVALUATIONS = 400
-# First smoothing of logistic losses: this share of the loss at zero over the spread of sigma.
-FIRST_LOGISTIC_NU = 0.05
+# First smoothing of a run from zero: this share of the loss there over the spread of sigma.
+NU_FROM_ZERO = 0.05
 # A round that leaves at most KEEP of the gap keeps the smoothing, others make it CUT as large; one
 # that is given up makes it RAISE as large.
 KEEP, CUT, RAISE = 0.05, 0.3, 3.0
@@ -72,15 +72,15 @@ class Lbfgs(ProximalPoint):
         self.hard = False
 
     def mean_fit(self, start: Array, accuracy: float) -> tuple[Array, int]:
-        """None for logistic losses: zero, where all rows are alike, is as good a start."""
-        if self.problem.loss.name == "squared":
-            return super().mean_fit(start, accuracy)
-        return start, 0
+        """None where all rows lose alike at zero, which is as good a start."""
+        if self.problem.loss.starts_at_zero:
+            return start, 0
+        return super().mean_fit(start, accuracy)
 
     def _first_nu(self, losses: Array) -> float:
-        if self.problem.loss.name == "squared":
-            return super()._first_nu(losses)
-        return FIRST_LOGISTIC_NU * self.course.at_zero / self._spread_of_sigma
+        if self.problem.loss.starts_at_zero:
+            return NU_FROM_ZERO * self.course.at_zero / self._spread_of_sigma
+        return super()._first_nu(losses)
 
     @property
     def _spread_of_sigma(self) -> float:
@@ -96,7 +96,7 @@ class Lbfgs(ProximalPoint):
 
     def place(self, W: Array, Z: Array) -> Sloped:
         problem = self.problem
-        losses, slopes = problem.loss.values_and_slopes(Z, problem.y)
+        losses, slopes = problem.loss.values_and_derivatives(Z, problem.y)
         lam, tied = self.project(self.centre + losses / self.nu)
         away = lam - self.centre
         phi = float(lam @ losses) - 0.5 * self.nu * float(away @ away) + problem.penalty(W)

@@ -10,18 +10,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from lrisk_cli.losses.base import Checkpoint
 from lrisk_cli.names import Sampling
-from lrisk_cli.native.kernels import core
-from lrisk_cli.solvers.draws import RowDraws, Rows, random_state
+from lrisk_cli.solvers.draws import RowDraws, random_state
 from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Solution
 from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.types import Array
-
-LANE = 8
-# A padded class has this margin, so that its probability is nothing.
-NO_CLASS = -1e30
 
 
 @dataclass(slots=True)
@@ -53,7 +49,8 @@ class Lsvrg:
 
         Twice that for the mean, whose weights do not jump.
         """
-        largest = self.problem.loss.smoothness * float(self.problem.rows.row_norms().max())
+        norms = self.problem.rows.row_norms() * self.problem.loss.row_smoothness(self.problem.y)
+        largest = float(norms.max())
         if self.sampling is Sampling.UNIFORM:
             largest *= self.problem.n_rows * float(self.problem.sigma.max())
         share = 1.0 if self.problem.flat else 0.5
@@ -101,67 +98,11 @@ class Lsvrg:
             factors = np.array([step])
         rows = self._draws.draw(n_steps)
         scalars = np.array([1.0, 0.0])
-        checkpoint = _Checkpoint(self.problem, factors, margins, gradient)
-        V = _KERNELS[self.problem.loss.code](checkpoint, scalars, step, rows)
+        problem = self.problem
+        checkpoint = Checkpoint(problem.rows, problem.y, problem.mu, factors, margins, gradient)
+        V = problem.loss.lsvrg_steps(checkpoint, scalars, step, rows)
         new: Array = W + scalars[0] * V - scalars[1] * gradient
         return new
-
-
-@dataclass(frozen=True, slots=True)
-class _Checkpoint:
-    """What the steps need to know: step c_i (n,) or one for all, X Wbar (n, k), G (d, k)."""
-
-    problem: Problem
-    factors: Array
-    margins: Array
-    gradient: Array
-
-
-def _squared(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
-    V, problem = np.zeros(at.problem.shape), at.problem
-    problem.rows.steps(
-        "lsvrg_squared",
-        at.factors, at.gradient[:, 0], V[:, 0], scalars, step, problem.mu, rows,
-    )  # fmt: skip
-    return V
-
-
-def _binary(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
-    V, problem = np.zeros(at.problem.shape), at.problem
-    records = np.empty((problem.n_rows, 2))
-    records[:, 0] = at.margins[:, 0]
-    records[:, 1] = _second_class(problem, at.margins)
-    problem.rows.steps(
-        "lsvrg_binary",
-        at.factors, records, at.gradient[:, 0], V[:, 0], scalars, step, problem.mu, rows,
-    )  # fmt: skip
-    return V
-
-
-def _second_class(problem: Problem, margins: Array) -> Array:
-    """sigmoid(margins). (n,)."""
-    chances = np.empty(problem.n_rows)
-    core.binary_slopes(margins[:, 0], np.zeros(problem.n_rows), chances)
-    return chances
-
-
-def _multinomial(at: _Checkpoint, scalars: Array, step: float, rows: Rows) -> Array:
-    problem = at.problem
-    d, k = problem.shape
-    width = -(-k // LANE) * LANE
-    records = np.zeros((problem.n_rows, 2, width))
-    records[:, 0, :k], records[:, 0, k:] = at.margins, NO_CLASS
-    records[:, 1, :k] = problem.loss.probabilities(at.margins)
-    V, G = np.zeros((2, d, width))
-    G[:, :k] = at.gradient
-    problem.rows.steps(
-        "lsvrg_multinomial",
-        at.factors, records, G, V, scalars, step, problem.mu, rows, np.empty((2, width)),
-    )  # fmt: skip
-    return np.ascontiguousarray(V[:, :k])
-
-
-_KERNELS = {0: _squared, 1: _binary, 2: _multinomial}
 
 
 def _suits(problem: Problem) -> str | None:

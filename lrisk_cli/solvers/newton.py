@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from lrisk_cli.progress import Report, silent
+from lrisk_cli.solvers.certificate import step_within
 from lrisk_cli.solvers.curvature import (
     MANY_TIES,
     Dense,
@@ -61,7 +62,7 @@ class Newton(ProximalPoint):
         not be the answer itself, by that of every other row."""
         problem = self.problem
         n, d = problem.rows.shape
-        if problem.loss.name != "squared" or d > n or problem.outer is not None:
+        if not problem.loss.quadratic or d > n or problem.outer is not None:
             return super().mean_fit(start, accuracy)
         enough = d <= NEAR_MEAN * self.course.limits.tol * n or n < 2 * ROWS_PER_COLUMN * d
         curvature, W = _ridge(problem, 1 if enough else 2)
@@ -90,6 +91,7 @@ class Newton(ProximalPoint):
                 return place, n_steps
             P = -H.solve(gradient)
             del H  # before the next one takes as much memory
+            P *= step_within(self.problem, P)
             slope = float(np.sum(gradient * P))
             # phi may be flat to rounding while its weights still have far to go.
             solved = decrement <= 0.1 * self.course.limits.tol * self.course.gained
@@ -199,7 +201,7 @@ class Newton(ProximalPoint):
 
         def there(s: float) -> tuple[Iterate, float]:
             new = self.place(place.W + s * P, place.Z + s * XP)
-            slopes = problem.loss.slopes(new.Z, problem.y)
+            slopes = problem.loss.derivatives(new.Z, problem.y)
             along = float(new.lam @ np.sum(slopes * XP, axis=1))
             return new, along + problem.mu * float(np.sum(new.W * P))
 

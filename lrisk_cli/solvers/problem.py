@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.losses.losses import Loss
+from lrisk_cli.losses.base import Loss
 from lrisk_cli.native.kernels import core
 from lrisk_cli.risk.row_weights import RowWeighter, Smoothing
 from lrisk_cli.risk.spectrum import Spectrum
@@ -102,7 +102,7 @@ class Problem:
 
     def gradient(self, W: Array, Z: Array, lam: Array) -> Array:
         """sum_i lam_i grad l_i(W) + mu W. (d, k)."""
-        return self.pull(self.loss.slopes(Z, self.y), lam) + self.mu * W
+        return self.pull(self.loss.derivatives(Z, self.y), lam) + self.mu * W
 
     def pull(self, slopes: Array, lam: Array) -> Array:
         """sum_i lam_i grad l_i from the slopes of the losses in the margins. (d, k)."""
@@ -135,7 +135,11 @@ class Problem:
         """Second derivative of the lam-weighted problem, W read row by row. (d k, d k)."""
         d, k = self.shape
         one = k == 1
-        H = self.gram(lam * self.loss.curvature(Z)) if one else self._softmax_curvature(Z, lam)
+        H = (
+            self.gram(lam * self.loss.curvature(Z, self.y))
+            if one
+            else self._softmax_curvature(Z, lam)
+        )
         H[np.diag_indices(d * k)] += self.mu
         return H
 
@@ -169,9 +173,13 @@ def make_problem(
     mu: float,
     smoothing: Smoothing | None = None,
     outer: Array | None = None,
+    exposure: Array | None = None,
 ) -> Problem:
-    """State the problem on rows with targets y (numbers, or class codes)."""
+    """State the problem on rows with targets y (numbers, or class codes).
+
+    exposure: (n,) of the rows, for losses that take one.
+    """
     sigma = spectrum.weights(rows.shape[0])
     if sigma[0] == sigma[-1]:
         smoothing = None
-    return Problem(rows, loss.targets(y), loss, spectrum, sigma, mu, smoothing, outer)
+    return Problem(rows, loss.targets(y, exposure), loss, spectrum, sigma, mu, smoothing, outer)

@@ -46,7 +46,7 @@ def _majority_fit(
     problem: Problem, found: Solution, majority: Array, limits: Limits
 ) -> tuple[Array, int]:
     """The weighted fit, which the search may have made already; the passes it took."""
-    if found.majority_fit is not None and problem.loss.name == "squared":
+    if found.majority_fit is not None and problem.loss.quadratic:
         return found.majority_fit, 0
     near = found.W if found.majority_fit is None else found.majority_fit
     accuracy = 0.1 * limits.tol * abs(found.objective)

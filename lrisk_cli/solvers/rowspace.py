@@ -12,6 +12,8 @@ from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
+# Tied rows bend at least by this share of what ties add.
+BENT = 1e-6
 # Rows that bend less than this share of the one that bends most are left out.
 STRAIGHT = 1e-14
 
@@ -22,8 +24,12 @@ class RowCurvature:
     def __init__(
         self, problem: Problem, Z: Array, lam: Array, tied: Tied | None = None, nu: float = 1.0
     ) -> None:
-        bends = np.maximum(lam, 0.0) * problem.loss.curvature(Z)
-        slopes = problem.loss.slopes(Z, problem.y)[:, 0] / np.sqrt(nu)
+        bends = np.maximum(lam, 0.0) * problem.loss.curvature(Z, problem.y)
+        slopes = problem.loss.derivatives(Z, problem.y)[:, 0] / np.sqrt(nu)
+        if tied is not None and problem.loss.needs_line_search:
+            # Where a tied row does not bend at all, M has no inverse: it is taken to bend a little.
+            least = BENT * slopes[tied.rows] ** 2
+            bends[tied.rows] = np.maximum(bends[tied.rows], least)
         total = bends.copy()
         if tied is not None:
             total[tied.rows] += slopes[tied.rows] ** 2

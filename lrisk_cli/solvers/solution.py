@@ -249,6 +249,10 @@ class SolverRun:
             return (
                 f"not converged: {why}" if self.settled is None else f"stationary: {self.settled}"
             )
+        if self.problem.loss.roundings is None:
+            return (
+                "not converged: the rounding errors of this loss are not known, so no gap is proved"
+            )
         gap, tol, smoothed = self.certificate.gap, self.limits.tol, self.smoothed_certificate
         if gap <= tol:
             return f"converged: gap {gap:.1e} proved, {tol:g} asked"

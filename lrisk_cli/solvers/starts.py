@@ -29,8 +29,9 @@ def starts(problem: Problem, majority: Array | None = None) -> list[Start]:
     n = problem.n_rows
     found = [] if majority is None else [Start(MAJORITY, fit_weights(majority))]
     found.append(Start("all rows", np.full(n, 1.0 / n)))
-    if problem.loss.name == "squared":
-        found.append(Start("nearest rows", _near_median(problem)))
+    numbers = problem.loss.numbers(problem.y)
+    if numbers is not None:
+        found.append(Start("nearest rows", _near_median(problem, numbers)))
     return found
 
 
@@ -41,7 +42,7 @@ def fit_weights(majority: Array) -> Array:
     return weights
 
 
-def _near_median(problem: Problem) -> Array:
+def _near_median(problem: Problem, numbers: Array) -> Array:
     """The weights that the risk gives to the rows if all are predicted to be the median."""
     # The order of the errors is that of their squares, which may overflow.
-    return row_weights(np.abs(problem.y - np.median(problem.y)), problem.spectrum)
+    return row_weights(np.abs(numbers - np.median(numbers)), problem.spectrum)

@@ -52,7 +52,8 @@ class Subgradient:
             v /= max(float(np.linalg.norm(v)), 1e-300)
             v = rows.transposed_times(rows.times(v))
             square = float(np.linalg.norm(v))
-        steepest = float(self.problem.sigma.max()) * self.problem.loss.smoothness * square
+        smoothness = float(self.problem.loss.row_smoothness(self.problem.y).max())
+        steepest = float(self.problem.sigma.max()) * smoothness * square
         return 1.0 / (1.1 * steepest + self.problem.mu)
 
     def restart(self, W: Array, *, stalled: bool = False) -> None:

@@ -125,7 +125,7 @@ class _Search:
         accuracy = COARSE * course.at_zero
         for n_rounds in range(1, MAX_ROUNDS + 1):
             enough = course.limits.tol * course.gained
-            accurate = self.problem.loss.name == "squared" or accuracy <= 0.1 * enough
+            accurate = self.problem.loss.quadratic or accuracy <= 0.1 * enough
             new = self._fit(point.lam, point.W, accuracy)
             gain = point.smoothed - new.smoothed
             settled = gain <= enough or np.array_equal(new.lam, point.lam)

@@ -16,7 +16,7 @@ from lrisk_cli.baselines.sever import gradient_scores, survivors
 from lrisk_cli.baselines.stir import truncated_weights
 from lrisk_cli.baselines.term import tilt, tilted_objective
 from lrisk_cli.baselines.trimmed_ml import alternate
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import Problem, make_problem

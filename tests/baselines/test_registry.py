@@ -17,7 +17,7 @@ from lrisk_cli.baselines.registry import (
     parse_rival,
 )
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import Task
 from lrisk_cli.parameters import spell, spell_number
 from lrisk_cli.rows.dense import DenseRows

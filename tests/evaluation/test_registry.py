@@ -29,6 +29,7 @@ from lrisk_cli.parameters import spell
 KINDS = {
     "regression": needs_of(Task.REGRESSION),
     "classification": needs_of(Task.CLASSIFICATION),
+    "poisson": needs_of(Task.REGRESSION, ["rmse", "mean_deviance"]),
     "clusters": OF_CLUSTERS,
     "labelled clusters": OF_CLUSTERS | OF_LABELS,
     "pairs": OF_PAIRS,

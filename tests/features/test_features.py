@@ -18,7 +18,7 @@ from lrisk_cli.features.gaussian import GaussianKernel
 from lrisk_cli.features.landmarks import pick_landmarks
 from lrisk_cli.features.maps import Kernel, LandmarkMap, pack, percentage
 from lrisk_cli.features.polynomial import PolynomialKernel
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import FeatureMapName, GammaRule, KernelName, SolverName
 from lrisk_cli.risk.row_weights import Projection
 from lrisk_cli.risk.spectrum import parse_risk
@@ -217,8 +217,8 @@ def test_curvature_in_the_space_of_rows_is_that_of_columns(loss: str, risk: str)
     losses = problem.loss.values(Z, problem.y)
     lam, tied = Projection(problem.spectrum, problem.sigma)(problem.sigma.mean() + losses / nu)
     assert len(tied.rows) > 3
-    slopes = problem.loss.slopes(Z, problem.y)
-    M = np.diag(lam * problem.loss.curvature(Z))
+    slopes = problem.loss.derivatives(Z, problem.y)
+    M = np.diag(lam * problem.loss.curvature(Z, problem.y))
     for block in np.split(tied.rows, np.cumsum(tied.sizes)[:-1]):
         centred = np.eye(len(block)) - 1.0 / len(block)
         q = np.diag(slopes[block, 0])

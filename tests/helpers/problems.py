@@ -5,7 +5,8 @@ from types import ModuleType
 
 import numpy as np
 
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
+from lrisk_cli.names import Task
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.rows.dense import DenseRows
@@ -39,11 +40,15 @@ def small_problem(
     X = rng.standard_normal((n_rows, n_columns))
     signal = X @ rng.standard_normal((n_columns, max(n_classes, 2)))
     noise = 0.5 * rng.standard_t(3, signal.shape)
-    if loss_name == "squared":
+    loss = make_loss(loss_name, n_classes)
+    if loss.takes_exposure:
+        exposure = rng.uniform(0.2, 3.0, n_rows)
+        mean = exposure * np.exp(np.clip(0.4 * signal[:, 0], -5.0, 3.0))
+        y = loss.targets(rng.poisson(mean).astype(np.float64), exposure)
+    elif loss.task is Task.REGRESSION:
         y = signal[:, 0] + noise[:, 0]
     else:
         y = np.argmax(signal[:, :n_classes] + noise[:, :n_classes], axis=1).astype(np.int32)
-    loss = make_loss(loss_name, n_classes)
     return make_problem(DenseRows(X), y, loss, parse_risk(risk), mu or 1.0 / n_rows, smoothing)
 
 

@@ -1,74 +1,184 @@
 """Losses: values, slopes and curvatures against finite differences and plain formulas."""
 
+from dataclasses import fields
+from decimal import Decimal
 from types import ModuleType
 
 import numpy as np
 import pytest
 from scipy.special import expit, log_softmax, softmax
 
+from helpers.losses import (
+    EVERY_LOSS,
+    draw_targets,
+    exact_derivatives,
+    exact_loss,
+    id_of,
+    use_sixty_digits,
+)
 from helpers.problems import kernel_builds
-from lrisk_cli.losses.losses import Loss, make_loss
+from lrisk_cli.losses.base import Loss
+from lrisk_cli.losses.registry import make_loss
+from lrisk_cli.names import Task
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.solvers.problem import make_problem
+from lrisk_cli.solvers.select import SolverOptions, solve
+from lrisk_cli.solvers.solution import Limits
 
-LOSSES = [make_loss("squared"), make_loss("logistic", 2), make_loss("logistic", 4)]
-NAMES = ["squared", "binary", "multinomial"]
+use_sixty_digits()
+# Half a unit in the last place of 1; exp and log1p may be off by two, as rounding.py says.
+UNIT = 2.0**-53
+BINARY, MANY = make_loss("logistic", 2), make_loss("logistic", 4)
+each_loss = pytest.mark.parametrize("loss", EVERY_LOSS, ids=id_of)
 
 
 def _rows(loss: Loss, n: int = 40, scale: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(3)
     Z = scale * rng.standard_normal((n, loss.n_outputs))
-    n_classes = max(loss.n_outputs, 2)
-    y = rng.standard_normal(n) if loss.name == "squared" else rng.integers(0, n_classes, n)
-    return Z, loss.targets(y)
+    return Z, draw_targets(loss, rng.standard_normal((n, max(loss.n_outputs, 2))), rng)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
-def test_slopes_are_the_derivatives_of_the_values(loss: Loss) -> None:
+@each_loss
+def test_derivatives_are_those_of_the_values(loss: Loss) -> None:
     Z, y = _rows(loss)
-    slopes, h = loss.slopes(Z, y), 1e-6
+    slopes, h = loss.derivatives(Z, y), 1e-6
     for c in range(loss.n_outputs):
         step = np.zeros_like(Z)
         step[:, c] = h
         numeric = (loss.values(Z + step, y) - loss.values(Z - step, y)) / (2 * h)
-        np.testing.assert_allclose(slopes[:, c], numeric, atol=1e-8)
+        np.testing.assert_allclose(slopes[:, c], numeric, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("loss", LOSSES[:2], ids=NAMES[:2])
-def test_the_curvature_is_the_derivative_of_the_slope(loss: Loss) -> None:
+@pytest.mark.parametrize("loss", [each for each in EVERY_LOSS if each.n_outputs == 1], ids=id_of)
+def test_the_curvature_is_the_derivative_of_the_derivative(loss: Loss) -> None:
     Z, y = _rows(loss)
     h = 1e-6
-    numeric = (loss.slopes(Z + h, y) - loss.slopes(Z - h, y)) / (2 * h)
-    np.testing.assert_allclose(loss.curvature(Z), numeric[:, 0], atol=1e-8)
+    numeric = (loss.derivatives(Z + h, y) - loss.derivatives(Z - h, y)) / (2 * h)
+    np.testing.assert_allclose(loss.curvature(Z, y), numeric[:, 0], rtol=1e-7, atol=1e-8)
 
 
 def test_the_curvature_of_several_margins_is_the_trace_of_their_matrix() -> None:
-    loss = LOSSES[2]
-    Z, _ = _rows(loss)
+    Z, y = _rows(MANY)
     traces = [np.trace(np.diag(p) - np.outer(p, p)) for p in softmax(Z, axis=1)]
-    np.testing.assert_allclose(loss.curvature(Z), traces, rtol=1e-12)
+    np.testing.assert_allclose(MANY.curvature(Z, y), traces, rtol=1e-12)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
-def test_values_and_slopes_are_the_values_and_the_slopes(loss: Loss) -> None:
+@each_loss
+def test_values_and_derivatives_are_the_values_and_the_derivatives(loss: Loss) -> None:
     Z, y = _rows(loss)
-    values, slopes = loss.values_and_slopes(Z, y)
+    values, derivatives = loss.values_and_derivatives(Z, y)
     assert (values == loss.values(Z, y)).all()
-    assert (slopes == loss.slopes(Z, y)).all()
+    assert (derivatives == loss.derivatives(Z, y)).all()
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
-def test_smoothness_bounds_the_curvature(loss: Loss) -> None:
-    Z, _ = _rows(loss, n=200)
+@each_loss
+def test_smoothness_bounds_the_curvature_or_there_is_no_bound(loss: Loss) -> None:
+    Z, y = _rows(loss, n=200)
     if loss.n_outputs == 1:
-        largest = loss.curvature(Z).max()
+        largest = loss.curvature(Z, y).max()
     else:
         P = loss.probabilities(Z)
         matrices = np.array([np.diag(p) - np.outer(p, p) for p in P])
         largest = np.linalg.eigvalsh(matrices).max()
     assert largest <= loss.smoothness * (1 + 1e-12)
+    expected = loss.row_smoothness(y)
+    assert expected.shape == (200,)
+    assert np.isfinite(expected).all()
+
+
+@each_loss
+@pytest.mark.parametrize("scale", [1e-12, 1e-4, 1.0, 30.0])
+def test_values_and_derivatives_are_as_exact_as_the_loss_states(loss: Loss, scale: float) -> None:
+    """Near a perfect fit too, where plain formulas cancel."""
+    Z, y = _rows(loss, scale=scale)
+    if loss.takes_exposure:
+        some = y[:, 0] > 0
+        Z[some, 0] += np.log(y[some, 0] / y[some, 1])
+    elif loss.task is Task.REGRESSION:
+        Z[:, 0] += y
+    values, derivatives = loss.values_and_derivatives(Z, y)
+    wide_values, wide_derivatives = loss.wide(Z.astype(np.longdouble), y)
+    moved = loss.margin_errors(Z, y)
+    own = loss.roundings
+    for i, row in enumerate(Z):
+        z = [Decimal(number) for number in row.tolist()]
+        exact = float(exact_loss(loss, z, y[i]))
+        slopes = np.array([float(each) for each in exact_derivatives(loss, z, y[i])])
+        off = 0.0 if moved is None else moved[i] * abs(slopes[0]) + moved[i] ** 2 * UNIT
+        assert abs(values[i] - exact) <= UNIT * (own.value * exact + own.absolute + 1.01 * off)
+        assert abs(float(wide_values[i]) - exact) <= 2 * UNIT * exact + off * UNIT / 100
+        bend = (
+            0.0 if moved is None else 1.01 * moved[i] * loss.curvature(Z[i : i + 1], y[i : i + 1])
+        )
+        within = UNIT * (own.derivative * np.abs(slopes).max() + bend)
+        assert (np.abs(derivatives[i] - slopes) <= within).all()
+        assert (np.abs(wide_derivatives[i].astype(float) - slopes) <= within).all()
+
+
+@each_loss
+def test_losses_are_not_negative_and_convex(loss: Loss) -> None:
+    Z, y = _rows(loss, n=300, scale=5.0)
+    other = np.random.default_rng(1).standard_normal(Z.shape)
+    ends = loss.values(Z, y) + loss.values(other, y)
+    assert (loss.values(Z, y) >= 0.0).all()
+    assert (loss.values(0.5 * (Z + other), y) <= 0.5 * ends * (1 + 1e-12)).all()
+
+
+@each_loss
+def test_the_loss_of_a_scaled_target_is_the_scaled_loss(loss: Loss) -> None:
+    if not loss.scales_targets or loss.task is not Task.REGRESSION:
+        assert loss.scaled(3.0) == loss
+        return
+    Z, y = _rows(loss)
+    scaled = loss.scaled(4.0).values(Z / 4.0, y / 4.0)
+    np.testing.assert_allclose(scaled, loss.values(Z, y) / 16.0, rtol=1e-13)
+
+
+@each_loss
+def test_sizes_are_those_of_errors_and_rise_with_the_loss(loss: Loss) -> None:
+    losses = np.array([0.0, 1e-9, 0.1, 0.24, 0.25, 1.0, 50.0])
+    sizes = loss.sizes(losses)
+    assert (sizes is None) == (loss.task is Task.CLASSIFICATION)
+    if sizes is not None:
+        assert sizes[0] == 0.0
+        assert (np.diff(sizes) > 0.0).all()
+        assert sizes is not losses
+
+
+@each_loss
+def test_predictions_are_on_the_scale_of_the_mean(loss: Loss) -> None:
+    Z, _ = _rows(loss)
+    exposure = np.full(len(Z), 2.0)
+    found = loss.predict(Z, exposure if loss.takes_exposure else None)
+    if loss.log_link:
+        np.testing.assert_allclose(found, 2.0 * np.exp(Z[:, 0]))
+        np.testing.assert_allclose(loss.predict(Z), np.exp(Z[:, 0]))
+    elif loss.task is Task.REGRESSION:
+        assert (found == Z[:, 0]).all()
+    else:
+        assert (found == np.argmax(loss.probabilities(Z), axis=1)).all()
+
+
+@each_loss
+def test_a_loss_that_states_no_roundings_proves_nothing(loss: Loss) -> None:
+    class Silent(type(loss)):
+        __slots__ = ()
+        roundings = None
+
+    silent = Silent(*(getattr(loss, each.name) for each in fields(loss)))
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    y = draw_targets(loss, X @ np.ones((2, max(loss.n_outputs, 2))), np.random.default_rng(1))
+    found = solve(
+        make_problem(DenseRows(X), y, silent, parse_risk("mean"), 0.1), SolverOptions(), Limits()
+    )
+    assert not found.converged
+    assert found.certificate.lower_bound == 0.0
+    assert "rounding errors of this loss are not known" in found.status
 
 
 def test_logistic_values_and_probabilities_match_scipy() -> None:
-    binary, many = LOSSES[1], LOSSES[2]
+    binary, many = BINARY, MANY
     Z, y = _rows(binary)
     np.testing.assert_allclose(binary.values(Z, y), -np.log(expit(np.where(y, 1, -1) * Z[:, 0])))
     np.testing.assert_allclose(binary.probabilities(Z)[:, 1], expit(Z[:, 0]))
@@ -79,25 +189,23 @@ def test_logistic_values_and_probabilities_match_scipy() -> None:
 
 @pytest.mark.parametrize("z", [0.0, 30.0, -30.0, 800.0, -800.0, 1e300, -1e300])
 def test_extreme_margins_do_not_overflow(z: float) -> None:
-    binary, many = LOSSES[1], LOSSES[2]
+    binary, many = BINARY, MANY
     for label in (0, 1):
         value = binary.values(np.array([[z]]), np.array([float(label)]))[0]
         assert value == pytest.approx(np.logaddexp(0, z) - label * z, rel=1e-12)
-        assert abs(binary.slopes(np.array([[z]]), np.array([float(label)]))[0, 0]) <= 1.0
+        assert abs(binary.derivatives(np.array([[z]]), np.array([float(label)]))[0, 0]) <= 1.0
     Z = np.array([[z, 0.0, -z, 1.0]])
     assert np.isfinite(many.values(Z, np.array([0], dtype=np.int32))).all()
     assert many.probabilities(Z).sum() == pytest.approx(1.0)
 
 
 def test_small_probabilities_keep_their_digits() -> None:
-    first, second = LOSSES[1].probabilities(np.array([[50.0]]))[0]
+    first, second = BINARY.probabilities(np.array([[50.0]]))[0]
     assert first == pytest.approx(np.exp(-50.0), rel=1e-12)
     assert second == 1.0
 
 
 each_build = pytest.mark.parametrize("core", kernel_builds(), ids=lambda core: core.__name__)
-# Half a unit in the last place of 1; exp and log1p may be off by two, as rounding.py says.
-UNIT = 2.0**-53
 LONG_IS_WIDE = np.finfo(np.longdouble).eps < UNIT / 100
 
 

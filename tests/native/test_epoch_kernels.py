@@ -29,7 +29,7 @@ def state(seed: int = 5) -> np.ndarray:
 
 
 def slope(problem: Problem, i: int, W: np.ndarray) -> np.ndarray:
-    return problem.loss.slopes(matrix(problem)[i : i + 1] @ W, problem.y[i : i + 1])[0]
+    return problem.loss.derivatives(matrix(problem)[i : i + 1] @ W, problem.y[i : i + 1])[0]
 
 
 def plain_lsvrg(problem: Problem, W: np.ndarray, lam: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -118,7 +118,7 @@ def plain_batch(problem: Problem, sigma: np.ndarray, W: np.ndarray, rows: np.nda
     """A subgradient of the risk of a batch, by NumPy."""
     Z = matrix(problem)[rows] @ W
     order = np.argsort(problem.loss.values(Z, problem.y[rows]), kind="stable")
-    slopes = problem.loss.slopes(Z, problem.y[rows])
+    slopes = problem.loss.derivatives(Z, problem.y[rows])
     return matrix(problem)[rows[order]].T @ (sigma[:, None] * slopes[order])
 
 

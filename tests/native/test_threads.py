@@ -7,7 +7,7 @@ import pytest
 
 import lrisk_cli.native.threads as threads
 from helpers.matrix import matrix
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.native.threads import over_shares, team
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.rows.dense import DenseRows

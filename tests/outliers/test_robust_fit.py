@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from helpers.program import document, lrisk
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.robust.inlier_weights import find_majority
 from lrisk_cli.rows.dense import DenseRows

@@ -36,7 +36,7 @@ def least_squares(X, y):
 
 
 @pytest.mark.parametrize(
-    "name", ["simulated.csv", "contaminated.csv", "clouds.csv", "clouds_test.csv"]
+    "name", ["simulated.csv", "contaminated.csv", "claims.csv", "clouds.csv", "clouds_test.csv"]
 )
 def test_simulated_tables_are_remade_byte_by_byte(remade, name):
     assert (remade / name).read_bytes() == (SAMPLES / name).read_bytes()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.robust.flexible_columns import learn_columns
 from lrisk_cli.robust.inlier_weights import SAMPLE_ROWS, find_majority
 from lrisk_cli.rows.dense import DenseRows

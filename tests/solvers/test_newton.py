@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from helpers.matrix import matrix
 from helpers.oracles import superquantile_optimum
 from helpers.problems import HARD_RISKS, small_problem
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import SmoothingName, SolverName
 from lrisk_cli.risk.row_weights import Projection, Smoothing, Tied
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers import curvature
-from lrisk_cli.solvers.curvature import Dense, SquaredCurvature, joint_curvature, tie_curvature
+from lrisk_cli.solvers.curvature import Dense, UpdatedCurvature, joint_curvature, tie_curvature
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.select import SolverOptions, choose, solve
 from lrisk_cli.solvers.solution import Limits
@@ -120,7 +120,7 @@ def test_ties_are_summed_in_chunks(
     Z = rng.standard_normal((problem.n_rows, problem.shape[1]))
     rows = rng.permutation(problem.n_rows)[:50].astype(np.intp)
     tied = Tied(rows, np.array(sizes, dtype=np.intp))
-    slopes = problem.loss.slopes(Z, problem.y)
+    slopes = problem.loss.derivatives(Z, problem.y)
     expected = np.zeros((np.prod(problem.shape),) * 2)
     for block in np.split(rows, np.cumsum(sizes)[:-1]):
         g = np.array([np.outer(matrix(problem)[i], slopes[i]).ravel() for i in block])
@@ -148,7 +148,7 @@ def test_matrices_that_are_singular_are_lifted() -> None:
 
 def test_an_updated_gram_matrix_is_a_fresh_one() -> None:
     problem = small_problem("squared", "superquantile:0.5")
-    kept, rng = SquaredCurvature(problem), np.random.default_rng(1)
+    kept, rng = UpdatedCurvature(problem), np.random.default_rng(1)
     lam = rng.random(problem.n_rows)
     Z = np.zeros((problem.n_rows, 1))
     for _ in range(5):

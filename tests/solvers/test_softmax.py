@@ -5,7 +5,7 @@ import pytest
 
 from helpers.matrix import matrix
 from helpers.problems import HARD_RISKS, RISING, small_problem
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.risk.spectrum import parse_risk

@@ -13,7 +13,7 @@ from helpers.matrix import matrix
 from helpers.oracles import superquantile_optimum
 from helpers.problems import RISING, small_problem
 from lrisk_cli.errors import UsageError
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import Sampling, SmoothingName, SolverName
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import parse_risk

@@ -8,7 +8,7 @@ import pytest
 from helpers.matrix import matrix
 from helpers.problems import plain_risk, small_problem
 from lrisk_cli.errors import UsageError
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.rows.dense import DenseRows

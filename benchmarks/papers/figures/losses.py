@@ -25,7 +25,7 @@ from benchmarks.papers.figures.training import (
     fall_case,
 )
 from lrisk_cli.evaluation.quantiles import Comparison, compare
-from lrisk_cli.losses.losses import make_loss
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
 from lrisk_cli.reports.html import Figure

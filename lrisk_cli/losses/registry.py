@@ -1,0 +1,104 @@
+"""The losses by name, readable without numpy: "huber:1.5" -> a loss of rows.
+
+A loss is one file of this package, with a function `make`, and its entry here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from lrisk_cli.errors import InvalidOption, opt
+from lrisk_cli.names import Task
+from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
+
+if TYPE_CHECKING:
+    from lrisk_cli.losses.base import Loss
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry(Choice):
+    """A loss of the registry. natural: it is what `auto` takes for its task."""
+
+    task: Task
+    natural: bool = False
+
+
+_DELTA = Parameter("DELTA", "delta", "greater than 0", lambda delta: delta > 0.0, 1.5)
+ENTRIES: dict[str, Entry] = {
+    "squared": Entry("half the squared error", task=Task.REGRESSION, natural=True),
+    "logistic": Entry(
+        "minus the log-probability of the true class", task=Task.CLASSIFICATION, natural=True
+    ),
+    "huber": Entry(
+        "squared up to an error of DELTA, in units of the target, and linear beyond",
+        _DELTA,
+        task=Task.REGRESSION,
+    ),
+    "poisson": Entry(
+        "half the deviance of counts with a log link; takes --exposure", task=Task.REGRESSION
+    ),
+}
+_CHOICES: dict[str, Choice] = {AUTO: Choice("follows the task"), **ENTRIES}
+
+
+@dataclass(frozen=True, slots=True)
+class LossChoice:
+    """A loss as it was asked for, spelled `name` or `name:parameter`; `auto` follows the task."""
+
+    name: str = AUTO
+    parameter: float | None = None
+
+    def __str__(self) -> str:
+        return spell(self.name, self.parameter)
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the task decides."""
+        return self.name == AUTO
+
+    @property
+    def implied_task(self) -> Task | None:
+        """The task that asking for this loss implies; None where the target decides."""
+        entry = ENTRIES.get(self.name)
+        return None if entry is None or entry.natural else entry.task
+
+    def resolve(self, task: Task) -> "LossChoice":
+        """The loss for a task, `auto` replaced; one that does not fit is refused."""
+        natural = next(n for n, each in ENTRIES.items() if each.natural and each.task is task)
+        if self.name == AUTO:
+            return LossChoice(natural)
+        if ENTRIES[self.name].task is not task:
+            raise InvalidOption(
+                "loss", f"does not fit {task}; use {natural}, or change {opt('task')}", str(self)
+            )
+        return self
+
+    def make(self, n_classes: int = 0) -> "Loss":
+        """The loss itself. n_classes: of the target, where it has classes."""
+        module = import_module(f"lrisk_cli.losses.{self.name}")
+        build: Callable[[float | None, int], Loss] = module.make
+        return build(self.parameter, n_classes)
+
+
+def parse_loss(text: str) -> LossChoice:
+    """Read `name` or `name:parameter`; a wrong one is answered with a sentence."""
+    return LossChoice(*parse_choice(text, "loss", _CHOICES, plural="losses"))
+
+
+def make_loss(text: str, n_classes: int = 0) -> "Loss":
+    """The loss of that name; an unknown one is refused. n_classes: of a target with classes."""
+    return parse_loss(text).make(n_classes)
+
+
+def describe_losses() -> str:
+    """All of them, for the help: "squared: half the squared error; huber:DELTA: ..."."""
+    return "; ".join(f"{entry.spelling(name)}: {entry.summary}" for name, entry in ENTRIES.items())
+
+
+def loss_pattern() -> str:
+    """What spells a loss in a model file, as a regular expression."""
+    names = (name + (":.+" if entry.parameter else "") for name, entry in ENTRIES.items())
+    return f"^({'|'.join(names)})$"
