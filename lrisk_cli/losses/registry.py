@@ -38,7 +38,7 @@ ENTRIES: dict[str, Entry] = {
         task=Task.REGRESSION,
     ),
     "poisson": Entry(
-        "half the deviance of counts with a log link; takes --exposure", task=Task.REGRESSION
+        "half the deviance of counts with a log link; takes `exposure`", task=Task.REGRESSION
     ),
 }
 _CHOICES: dict[str, Choice] = {AUTO: Choice("follows the task"), **ENTRIES}
