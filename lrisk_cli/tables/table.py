@@ -98,7 +98,9 @@ class Table:
                 types.add(pa.string())
                 continue
             stored = file.schema.types.field(name).type
-            types.add(stored.value_type if pa.types.is_dictionary(stored) else stored)
+            stored = stored.value_type if pa.types.is_dictionary(stored) else stored
+            # The readers unfold views of text, which few programs read.
+            types.add(pa.large_string() if pa.types.is_string_view(stored) else stored)
         return types.pop() if len(types) == 1 else pa.string()
 
     @property

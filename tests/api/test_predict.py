@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -118,3 +119,13 @@ def test_the_memory_limit_bounds_a_batch(folder):
     asked = predict.Job(str(folder / "price.json"), data, None, None, None, None)
     with pytest.raises(DataError, match=r"to score a batch of \d+ rows x \d+ columns takes"):
         predict.run(asked, io.BytesIO(), silent, force=False)
+
+
+def test_views_of_text_are_written_as_text(folder):
+    rows = open_table(str(folder / "houses.csv"))
+    assert rows.arrow_type("house") == pa.string()
+    table = pa.csv.read_csv(folder / "houses.csv")
+    views = table.set_column(0, "house", table["house"].cast(pa.string_view()))
+    with pa.ipc.new_file(str(folder / "houses.arrow"), views.schema) as file:
+        file.write_table(views)
+    assert open_table(str(folder / "houses.arrow")).arrow_type("house") == pa.large_string()

@@ -353,5 +353,5 @@ def test_models_that_read_a_column_in_two_ways_are_refused(folder):
     run = lrisk(
         folder, "quantile-report", "houses.csv", "--model", "text.json", "--baseline", "mean.json"
     )
-    finding = "column 'rooms' is a number to mean.json and a string to text.json"
+    finding = "column 'rooms' is a number to mean.json and a category to text.json"
     assert finding in refusal(run, 2)
