@@ -107,8 +107,8 @@ def test_kernels_start_nothing(path):
 # Where files are made, and by what name: that of an option or a variable, never a cell.
 WRITERS = {
     "tables/outputs.py": "the name of an output, and a random name beside it",
-    "commands/fit_files.py": "the folder of an output, for several risks",
-    "commands/checks.py": "the summary that GitHub names in a variable",
+    "api/fit_files.py": "the folder of an output, for several risks",
+    "commands/verdicts.py": "the summary that GitHub names in a variable",
     "reports/figures.py": "a picture in memory",
     "cli.py": "the null device",
     "tables/sources.py": "a spool of standard input that has no name",

@@ -226,7 +226,7 @@ def read_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
         monkeypatch.setitem(tables.open_table.__kwdefaults__, "batch_rows", n_rows)
         monkeypatch.setattr(csv_files, "BLOCK_BYTES", n_bytes)
         # Columns of Parquet two by two.
-        monkeypatch.setattr(tables, "PARQUET_NUMBERS", 1)
+        monkeypatch.setattr(tables, "GROUP_NUMBERS", 1)
 
     return set_sizes
 

@@ -55,7 +55,7 @@ def test_an_option_is_taken_by_its_readers_and_refused_by_others(name, option):
         with pytest.raises(UsageError) as refusal:
             check_options(options)
         named = " and ".join(readers(option))
-        assert f"is not used by --solver {name} (only by {named})" in str(refusal.value)
+        assert f"is not used by solver='{name}' (only by {named})" in str(refusal.value)
 
 
 @EVERY_SOLVER
@@ -64,7 +64,7 @@ def test_an_option_is_taken_by_its_readers_and_refused_by_others(name, option):
 ])  # fmt: skip
 def test_a_risk_is_refused_by_the_solvers_that_need_another(name, risk, lacking):
     if lacking in load_solver(name).needs:
-        with pytest.raises(UsageError, match=f"--solver {name} needs {lacking} .* choose among "):
+        with pytest.raises(UsageError, match=f"solver='{name}' needs {lacking} .* choose among "):
             check_risk(name, parse_risk(risk))
     else:
         check_risk(name, parse_risk(risk))
