@@ -34,7 +34,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class RivalFit:
+class BaselineFit:
     """A fitted rival: predictions are X W.
 
     weights: what each row counted in the fit, sum 1, 0 where it was not believed; None where all

@@ -22,7 +22,7 @@ from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array
 
-# A row that the risk gives less than this share of the even weight 1/n is an outlier.
+# A row that the risk gives less than this fraction of the even weight 1/n is an outlier.
 OUTLIER_SHARE = 0.01
 # Squares of larger numbers, summed over columns, might overflow in a kernel.
 LARGEST_NUMBER = 1e140
@@ -133,8 +133,8 @@ def find_clusters(
     X: Array, ks: Sequence[int], options: ClusterOptions, report: Report = silent
 ) -> tuple[Clustering, ...]:
     """One clustering for each k asked for. X: (n, d), C order, at least max(ks) distinct rows."""
-    weigher = RowWeighter(options.risk, options.risk.weights(len(X)))
-    return tuple(_cluster(X, k, weigher, options, report) for k in ks)
+    row_weighter = RowWeighter(options.risk, options.risk.weights(len(X)))
+    return tuple(_cluster(X, k, row_weighter, options, report) for k in ks)
 
 
 def cluster_rows(
@@ -154,9 +154,9 @@ def pick(clusterings: Sequence[Clustering]) -> Clustering:
 def place_rows(X: Array, centres: Array, risk: Spectrum) -> Placement:
     """Each row to its nearest centre, in an order of sums that depends on nothing else."""
     # Before the losses, since the making of a spectrum takes memory.
-    weigher = RowWeighter(risk, risk.weights(len(X)))
+    row_weighter = RowWeighter(risk, risk.weights(len(X)))
     clusters, losses = nearest(X, centres)
-    weighed = weigher.weigh(losses)
+    weighed = row_weighter.weigh(losses)
     counted = weighed.lam >= OUTLIER_SHARE / len(X)
     farthest = float(np.max(losses, where=counted, initial=0.0))
     threshold = None if counted.all() else float(np.sqrt(farthest))
@@ -188,11 +188,11 @@ def find_outliers(losses: Array, threshold: float | None) -> NDArray[np.bool_]:
 
 
 def _cluster(
-    X: Array, k: int, weigher: RowWeighter, options: ClusterOptions, report: Report
+    X: Array, k: int, row_weighter: RowWeighter, options: ClusterOptions, report: Report
 ) -> Clustering:
     """Every start to its end; the k-th clustering depends on k and the seed, not on other k."""
     generator = np.random.Generator(np.random.PCG64([options.seed, k]))
-    descend = _descender(X, k, weigher, options, generator)
+    descend = _descender(X, k, row_weighter, options, generator)
     starts: list[Descent] = []
     for number in range(options.starts):
         starts.append(descend(number))
@@ -201,7 +201,7 @@ def _cluster(
     best = min(starts, key=lambda start: start.objective)
     del descend  # and its memory for every row
     clusters, losses = nearest(X, best.centres)
-    lam = weigher.weigh(losses).lam
+    lam = row_weighter.weigh(losses).lam
     masses = sum_by_cluster(clusters, lam, k)
     order = np.argsort(-masses, kind="stable")
     n_counted = 1.0 / core.compensated_dot(lam, lam)
@@ -212,18 +212,18 @@ def _cluster(
 def _descender(
     X: Array,
     k: int,
-    weigher: RowWeighter,
+    row_weighter: RowWeighter,
     options: ClusterOptions,
     generator: np.random.Generator,
 ) -> Callable[[int], Descent]:
     """Runs the start of a number; the first of sgd is at 0, as in the paper."""
     if options.solver is ClusterSolver.LLOYD:
-        lloyd = Lloyd(X, k, weigher)
+        lloyd = Lloyd(X, k, row_weighter)
         return lambda _: lloyd.descend(
             draw_seeds(X, k, options.risk, generator), options.tol, options.max_iterations
         )
     state = generator.integers(1, 2**63, size=4, dtype=np.uint64)
-    batches = Minibatches(X, k, weigher, options.batch_size, state)
+    batches = Minibatches(X, k, row_weighter, options.batch_size, state)
 
     def descend(number: int) -> Descent:
         at_zero = np.zeros((k, X.shape[1]))

@@ -14,7 +14,7 @@ from lrisk_cli.commands.settings import (
     ConfigFile,
     Setting,
     check_names,
-    hold,
+    find_effective,
     is_anything_set,
     read_config,
     settings_of,
@@ -67,8 +67,10 @@ def _fill_in(context: typer.Context, named: str | None, name: str, others: Itera
     config = read_config(named)
     known = known_settings(others)
     check_names(config, os.environ, known)
-    held = hold(name, known[name], config, os.environ)
-    context.default_map = {known[name][key].parameter: each.value for key, each in held.items()}
+    effective = find_effective(name, known[name], config, os.environ)
+    context.default_map = {
+        known[name][key].parameter: each.value for key, each in effective.items()
+    }
     context.meta[META] = config
 
 

@@ -50,7 +50,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class EffectiveOption:
     """What holds for an option, and where that comes from."""
 
     value: Any
@@ -103,10 +103,10 @@ def _default_of(declared: Declared) -> Any:
     return False if declared.negated else declared.default
 
 
-def defaults_of(settings: Settings) -> dict[str, Held]:
+def defaults_of(settings: Settings) -> dict[str, EffectiveOption]:
     """What holds where nothing is set; words of the help for what follows from other things."""
     return {
-        key: Held(each.shown if each.default is None else each.default, "default")
+        key: EffectiveOption(each.shown if each.default is None else each.default, "default")
         for key, each in settings.items()
     }
 
@@ -188,22 +188,22 @@ def _refuse_unknown(place: str, what: str, name: str, known: set[str]) -> None:
     raise UsageError(f"{place}: unknown {what} {name!r}; {hint}")
 
 
-def hold(
+def find_effective(
     command: str, settings: Settings, config: ConfigFile | None, environment: Mapping[str, str]
-) -> dict[str, Held]:
+) -> dict[str, EffectiveOption]:
     """What the file and the environment set for a command, by key."""
-    held: dict[str, Held] = {}
+    effective: dict[str, EffectiveOption] = {}
     for key, setting in settings.items():
         if config is not None and key in config.shared:
-            held[key] = _of_file(setting, config.shared[key], config.path)
+            effective[key] = _of_file(setting, config.shared[key], config.path)
         if config is not None and key in config.tables.get(command, {}):
             value = config.tables[command][key]
-            held[key] = _of_file(setting, value, f"{config.path} [{command}]")
+            effective[key] = _of_file(setting, value, f"{config.path} [{command}]")
         for variable in (_variable(key), _variable(key, command)):
             if environment.get(variable):
                 value = _of_variable(setting, environment[variable], variable)
-                held[key] = Held(value, variable)
-    return held
+                effective[key] = EffectiveOption(value, variable)
+    return effective
 
 
 def _variable(key: str, command: str | None = None) -> str:
@@ -211,18 +211,18 @@ def _variable(key: str, command: str | None = None) -> str:
     return PREFIX + name.upper().replace("-", "_")
 
 
-def _of_file(setting: Setting, value: Any, source: str) -> Held:
+def _of_file(setting: Setting, value: Any, source: str) -> EffectiveOption:
     """A value of TOML, as its option takes it."""
     refuse = partial(_refuse_value, f"{source}: {setting.key}", setting)
     if setting.many:
         values = value if isinstance(value, list) else [value]
-        return Held([_convert(setting, each, refuse) for each in values], source)
+        return EffectiveOption([_convert(setting, each, refuse) for each in values], source)
     if setting.listed and isinstance(value, list):
         texts = [_convert(setting, each, refuse) for each in value]
         if any("," in text for text in texts):
             raise refuse(value)
-        return Held(",".join(texts), source)
-    return Held(_convert(setting, value, refuse), source)
+        return EffectiveOption(",".join(texts), source)
+    return EffectiveOption(_convert(setting, value, refuse), source)
 
 
 def _of_variable(setting: Setting, text: str, variable: str) -> Any:

@@ -15,15 +15,15 @@ from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.types import Array
 
 MAX_GROUPS = 1000
-# Rows on which it is estimated how the losses of two models go together.
+# Rows on which the dependence of two models' losses is estimated.
 PAIRS = 65_536
 _GROWTH = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """The rows of one group. row_share: of all rows; tail_shares: its share of the rows in the tail
-    of the baseline and of each model, (1 + models,)."""
+    """The rows of one group. row_share: of all rows; tail_shares: its fraction of the rows in the
+    tail of the baseline and of each model, (1 + models,)."""
 
     name: str
     row_share: float
@@ -104,7 +104,7 @@ class PairedLosses:
 
 
 def average_groups(splits: Sequence[Sequence[Group]], test_share: float) -> tuple[Group, ...]:
-    """Groups averaged over the splits that have them; one that a split lacks has no share there."""
+    """Groups averaged over the splits that have them; one that a split lacks is empty there."""
     by_name: dict[str, list[Group]] = {}
     for groups in splits:
         for group in groups:

@@ -27,8 +27,8 @@ def rank(losses: Array, spectrum: Spectrum) -> Ranking:
 
 
 def rank_places(losses: Array) -> NDArray[np.intp]:
-    """Places of all losses in the order of their ranks; equal losses in row order. (n,)."""
-    # Turned over in place, which is exact: long tables have no room for a copy.
+    """Indices of all losses in the order of their ranks; equal losses in row order. (n,)."""
+    # Negated in place, which is exact: a copy would take too much memory for long tables.
     np.negative(losses, out=losses)
     order = np.argsort(losses, kind="stable")
     np.negative(losses, out=losses)
@@ -36,7 +36,7 @@ def rank_places(losses: Array) -> NDArray[np.intp]:
 
 
 def largest_first(losses: Array, n_rows: int) -> NDArray[np.intp]:
-    """Places of the largest losses in the order of their ranks, without a sort of all of them."""
+    """Indices of the largest losses in the order of their ranks, without a full sort."""
     places = np.empty(0, np.intp)
     for start in range(0, len(losses), _CHUNK):
         more = np.arange(start, min(start + _CHUNK, len(losses)))

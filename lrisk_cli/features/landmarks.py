@@ -14,7 +14,7 @@ from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Index
 
-# A pivot below this share of the largest k(x, x) is rounding: that row is spanned already. Scores
+# A pivot below this fraction of the largest k(x, x) is rounding: the row is spanned already. Scores
 # divide by its root, so they keep about ten of sixteen digits.
 ROUNDING = 1e-12
 # Landmarks that are picked together, and rows worked on together.

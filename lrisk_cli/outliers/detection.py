@@ -68,7 +68,7 @@ class Outliers:
     fitted: bool
     counts: RowCounts
     contamination: float | None
-    border: Threshold
+    threshold: Threshold
     n_outliers: int
     figures: Figures
     top: Sequence[TopRow]
@@ -99,7 +99,7 @@ def rank_rows(
     at = np.searchsorted(places, first)
     named = (first if name_all else at).tolist()
     ids = None if explained.ids is None else _spell_ids(explained.ids.take(np.asarray(named)))
-    found = scores(losses[first], subject.model.row_loss, subject.border).tolist()
+    found = scores(losses[first], subject.model.row_loss, subject.threshold).tolist()
     top = [
         TopRow(
             rank=k + 1,
@@ -119,10 +119,10 @@ def rank_rows(
 def _flag(subject: Subject, losses: Array) -> Flags:
     """Which rows are outliers, some at a time: scores of all would take memory. (n,)."""
     outliers = np.empty(len(losses), np.bool_)
-    loss, border = subject.model.row_loss, subject.border
+    loss, threshold = subject.model.row_loss, subject.threshold
     for start in range(0, len(losses), _CHUNK):
         some = slice(start, start + _CHUNK)
-        outliers[some] = scores(losses[some], loss, border) > border.threshold
+        outliers[some] = scores(losses[some], loss, threshold) > threshold.threshold
     return outliers
 
 
@@ -151,7 +151,7 @@ def ranking_parts(ranked: RankedRows, losses: Array) -> Iterator[dict[str, Any]]
             columns["id"] = explained.ids.take(pa.array(places))
         yield columns | {
             "loss": losses[places],
-            "score": scores(losses[places], subject.model.row_loss, subject.border),
+            "score": scores(losses[places], subject.model.row_loss, subject.threshold),
             "is_outlier": ranked.outliers[places].astype(np.int8),
             **_reason_columns(explained.reasons, ranked.places, places),
         }
@@ -185,7 +185,7 @@ def score_curve(subject: Subject, ascending: Array) -> Array:
     """Ranks, even on a logarithmic axis, and their scores. ascending: sorted losses. (2, m)."""
     n_rows = len(ascending)
     ranks = np.unique(np.rint(np.geomspace(1, n_rows, _MOST_POINTS)).astype(np.intp))
-    at = scores(ascending[n_rows - ranks], subject.model.row_loss, subject.border)
+    at = scores(ascending[n_rows - ranks], subject.model.row_loss, subject.threshold)
     return np.stack([ranks, at])
 
 

@@ -45,9 +45,9 @@ from lrisk_cli.types import Array
 Targets = NDArray[Any]
 
 MOST_NAMED = 3
-# The largest part is always named, others when they make up this share of all that raises the loss.
+# The largest part is always named, others from this fraction of all that raises the loss.
 SMALLEST_SHARE = 0.15
-# Margins that differ by this share are taken for equal: their losses would cancel.
+# Margins that differ by this fraction are taken for equal: their losses would cancel.
 CLOSE = 1e-9
 _CHUNK = 1024
 

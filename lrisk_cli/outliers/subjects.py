@@ -31,7 +31,7 @@ from lrisk_cli.outliers.robust_fit import fit_robust
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.risk.value import check_largest
-from lrisk_cli.robust.scale_mixture import Threshold, find_border
+from lrisk_cli.robust.scale_mixture import Threshold, find_threshold
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.tables.arrays import Buffer
 from lrisk_cli.tables.row_sample import RowSample
@@ -60,7 +60,7 @@ class Subject:
     """
 
     model: Model | ClusterModel
-    border: Threshold
+    threshold: Threshold
     rows: RowTally
     explain: Callable[[Index, bool], ExplainedRows]
     notes: tuple[str, ...]
@@ -88,7 +88,7 @@ def fit_subject(
         return explain_rows(model, usual, few, design.targets[places], exposure)
 
     notes = (*design.notes, *robust.fitted.notes, *robust.notes)
-    subject = Subject(model, robust.border, rows, _explainer(design, reasons), notes)
+    subject = Subject(model, robust.threshold, rows, _explainer(design, reasons), notes)
     return subject, robust.losses
 
 
@@ -113,12 +113,12 @@ def cluster_subject(
     ks = ks or (default_clusters(design.rows.shape[0]),)
     model, placed, _ = fit_clusters(label, design, ks, options, report)
     losses, clusters = placed.losses, placed.clusters
-    border = find_border(losses, model.row_loss, contamination)
+    threshold = find_threshold(losses, model.row_loss, contamination)
 
     def reasons(places: Index) -> Reasons:
         return explain_distances(model, design.rows.dense_rows(places), clusters[places])
 
-    return Subject(model, border, rows, _explainer(design, reasons), design.notes), losses
+    return Subject(model, threshold, rows, _explainer(design, reasons), design.notes), losses
 
 
 def model_subject(
@@ -136,12 +136,12 @@ def model_subject(
     check_largest(float(losses.max()))
     goal = model.encoding.goal
     n_classes = 2 if goal is None else max(2, len(goal.classes))
-    border = find_border(losses, model.row_loss, contamination, n_classes)
+    threshold = find_threshold(losses, model.row_loss, contamination, n_classes)
 
     def explain(places: Index, name_all: bool) -> ExplainedRows:
         return _read_again(model, table, id_column, usual, places, report, name_all=name_all)
 
-    return Subject(model, border, rows, explain, ()), losses
+    return Subject(model, threshold, rows, explain, ()), losses
 
 
 def _explainer(
@@ -161,10 +161,10 @@ def _tally(raw: RawDesign, missing: Missing) -> RowTally:
     counts, kept = raw.usable.counts, raw.usable.rows
     n_missing = sum(n for why, n in counts.dropped.items() if why.startswith("missing "))
     if missing is Missing.IMPUTE:
-        holes = np.isnan(kept.numbers).any(axis=1)
+        incomplete = np.isnan(kept.numbers).any(axis=1)
         for texts in kept.texts:
-            holes |= texts.codes < 0
-        n_missing += int(np.count_nonzero(holes))
+            incomplete |= texts.codes < 0
+        n_missing += int(np.count_nonzero(incomplete))
     return RowTally(counts.read, counts.used, counts.dropped, n_missing, filled=counts.filled)
 
 

@@ -121,9 +121,9 @@ def _edges(points: Array, centres: Array) -> tuple[Array, Array]:
     million times farther than others must not make one point of these."""
     low, high = np.quantile(points, [0.01, 0.99], axis=0)
     low, high = np.minimum(low, centres.min(axis=0)), np.maximum(high, centres.max(axis=0))
-    room = 0.2 * (high - low)
-    room[room == 0.0] = 1.0
-    return low - room, high + room
+    margin = 0.2 * (high - low)
+    margin[margin == 0.0] = 1.0
+    return low - margin, high + margin
 
 
 def _clouds(seen: "SeenRows", points: Array, centres: Array, inside: Flags) -> list[Series]:

@@ -156,8 +156,8 @@ def _reach(lines: Sequence[Series], last: float) -> tuple[float, float]:
     may differ by far more than the rest."""
     values = np.concatenate([line.y[line.x <= last] for line in lines])
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    room = 0.25 * (high - low) or 1.0
-    return low - room, high + room
+    margin = 0.25 * (high - low) or 1.0
+    return low - margin, high + margin
 
 
 def _where(results: "QuantileResults") -> str:

@@ -70,9 +70,9 @@ def test_with_the_mean_it_is_k_means():
 @pytest.mark.parametrize("risk", ["mean", *FALLING])
 def test_the_objective_never_rises(risk):
     X = blobs(1)
-    weigher = weigher_of(risk, len(X))
+    row_weighter = weigher_of(risk, len(X))
     centres = X[10:16].copy()
-    course = [Lloyd(X, 6, weigher).descend(centres, 0.0, m).objective for m in range(1, 15)]
+    course = [Lloyd(X, 6, row_weighter).descend(centres, 0.0, m).objective for m in range(1, 15)]
     assert all(b <= a for a, b in pairwise(course))
     assert course[-1] < course[0]
 
