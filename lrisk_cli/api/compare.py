@@ -28,8 +28,8 @@ from lrisk_cli.types import Flags
 class Job:
     """What to compare and on which rows.
 
-    rivals: None for all that learn such a target and are installed. eps: the share of bad rows
-    that they are told to expect.
+    rivals: None for all that learn such a target and are installed. eps: the fraction of bad rows
+    that they are given.
     """
 
     data: Inputs

@@ -81,12 +81,12 @@ class QuantileResults:
 
     @property
     def places(self) -> NDArray[np.intp]:
-        """Where the levels asked for stand among those of the comparison."""
+        """Indices of the requested levels among those of the comparison."""
         return self.comparison.at(np.array(self.quantiles))
 
 
 class Subject(Protocol):
-    """What is compared: models from files, or fits made on the spot."""
+    """What is compared: models from files, or models fitted by this command."""
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""RANSAC (Fischler, Bolles 1981): fit few rows, count who agrees, keep the best, refit to those.
+"""RANSAC (Fischler, Bolles 1981): fit few rows, count the inliers, keep the best, refit to those.
 
 Numbers: scikit-learn's RANSACRegressor with its defaults (least squares on as many rows as there
 are columns, agreement within the median absolute deviation of y, trials until a good one is 99 %

@@ -49,7 +49,7 @@ def parse_baseline(text: str) -> Baseline:
 
 
 def check_baseline(rival: Baseline, task: Task) -> None:
-    """Refuse a rival that cannot learn such a target."""
+    """Refuse a baseline that cannot learn such a target."""
     if task in FAMILIES[rival.name].tasks:
         return
     able = ", ".join(name for name, family in FAMILIES.items() if task in family.tasks)
@@ -66,10 +66,10 @@ def fit_baseline(
     eps: float,
     seed: int = 0,
 ) -> "BaselineFit":
-    """Fit a rival to the rows, the constant among its columns.
+    """Fit a baseline to the rows, the constant among its columns.
 
     mu: the penalty mu/2 ||W||^2 on top of a mean of losses. eps: the fraction of rows that may be
-    bad, for the rivals that must be told. Linear algebra runs on one thread: results repeat.
+    bad, for the baselines that need it. Linear algebra runs on one thread: results repeat.
     """
     from lrisk_cli.baselines.common import BaselineFit, Setting
     from lrisk_cli.native.threads import one_thread

@@ -1,8 +1,9 @@
 """SEVER (Diakonikolas, Kamath, Kane, Li, Steinhardt, Stewart: ICML 2019).
 
 Repeat: fit W to the rows left; score them by the size of their centred gradient along the top
-singular direction of all centred gradients; drop the share eps/2 with the largest scores. Classes
-are filtered one by one, as in the authors' code, which runs 4 rounds on numbers and 2 on classes.
+singular direction of all centred gradients; drop the fraction eps/2 with the largest scores.
+Classes are filtered one by one, as in the authors' code, which runs 4 rounds on numbers and 2 on
+classes.
 """
 
 from typing import Any
@@ -73,8 +74,7 @@ def _groups(problem: Problem, left: Flags) -> list[Index]:
 def fit(problem: Problem, setting: Setting) -> BaselineFit:
     """Filter for setting.parameter rounds (0: as many as the paper), then fit to what is left.
 
-    scores: the rounds that a row missed, plus its share of the largest score where it was judged
-    last.
+    scores: the rounds that a row missed, plus its score relative to the largest in its last round.
     """
     n_rounds = int(setting.parameter) or ROUNDS[problem.loss.task]
     left, scores = np.ones(problem.n_rows, dtype=np.bool_), np.zeros(problem.n_rows)

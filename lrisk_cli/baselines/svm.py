@@ -19,7 +19,7 @@ from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
 INSENSITIVE = 0.1
-# Cheap ones: liblinear sets rows aside whose side is settled.
+# Iterations are cheap: liblinear shrinks the set of active rows.
 MAX_ITERATIONS = 100000
 
 

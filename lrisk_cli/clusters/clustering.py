@@ -1,4 +1,4 @@
-"""Rows, a number of clusters and a spectrum give centres, and centres place rows.
+"""Rows, a number of clusters and a spectrum -> centres, and the assignment of rows to them.
 
 Minimises R(C) = sum_i sigma_i l_(i)(C), l_i(C) = min_j ||x_i - c_j||^2. With a falling spectrum the
 rows far from every centre count little or nothing. R is not convex: several starts, the best kept.
@@ -69,7 +69,7 @@ class Clustering:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """Rows among centres. clusters, losses (squared distances), weights: (n,).
+    """The assignment of rows to centres. clusters, losses (squared distances), weights: (n,).
 
     objective: the risk of these rows. threshold: the distance beyond which rows are outliers; None
     where the risk counts every row.
@@ -88,7 +88,7 @@ class Placement:
 
     @property
     def outliers(self) -> NDArray[np.bool_]:
-        """Rows that the risk gives next to nothing."""
+        """Rows with almost no weight under the risk."""
         return find_outliers(self.losses, self.threshold)
 
 
@@ -112,7 +112,7 @@ def as_matrix(rows: Rows) -> Array:
 
 
 def check_rows(label: str, X: Array, k: int) -> None:
-    """DataError where k clusters cannot be told apart, or distances would not be numbers."""
+    """DataError where there are fewer than k distinct rows, or distances would overflow."""
     found = np.empty(max(k, 2), dtype=np.int32)
     n_distinct = core.count_distinct(X, found)
     if n_distinct == 1:
@@ -152,7 +152,7 @@ def pick(clusterings: Sequence[Clustering]) -> Clustering:
 
 
 def place_rows(X: Array, centres: Array, risk: Spectrum) -> Placement:
-    """Each row to its nearest centre, in an order of sums that depends on nothing else."""
+    """Assign each row to its nearest centre, with a fixed order of summation."""
     # Before the losses, since the making of a spectrum takes memory.
     row_weighter = RowWeighter(risk, risk.weights(len(X)))
     clusters, losses = nearest(X, centres)

@@ -1,4 +1,4 @@
-"""Centres to start from become better ones by steps on the risk of random batches of rows.
+"""Improve initial centres by gradient steps on the risk of random batches of rows.
 
 C <- C - eta sum_b sigma_b grad l_(b)(C), the losses of a batch sorted and weighed by the spectrum
 in as many bins: what Mehta et al. run from centres at 0. The step is constant, so the centres keep

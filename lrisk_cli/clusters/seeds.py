@@ -31,7 +31,7 @@ def draw_seeds(X: Array, k: int, spectrum: Spectrum, generator: Generator) -> Ar
     sample = _sample(X, k, generator)
     centres = _draw_among(sample, k, spectrum, generator)
     if centres is None:
-        # Repeated rows crowd out the others in a sample: take each that is distinct.
+        # Duplicates dominate the sample: take each distinct row instead.
         found = np.empty(k, dtype=np.int32)
         core.count_distinct(X, found)
         centres = X[found]

@@ -1,4 +1,4 @@
-"""`lrisk compare`: risks and rivals on the user's own table."""
+"""`lrisk compare`: risks and baselines on the user's own table."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -61,7 +61,7 @@ def configured(name: str, function: Command, others: Iterable[str]) -> Command:
 
 
 def _fill_in(context: typer.Context, named: str | None, name: str, others: Iterable[str]) -> None:
-    """Let the parser take for defaults what the file and the environment say."""
+    """Use the values of the file and the environment as the parser's defaults."""
     if not (named or is_anything_set()):
         return
     config = read_config(named)

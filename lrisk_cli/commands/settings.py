@@ -36,8 +36,8 @@ _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 class Setting:
     """An option of a command. kind: bool, int, float, str or a StrEnum; many: it is repeatable.
 
-    listed: its one text holds several values with commas between them. shown: what help says of
-    the default, where the default itself says nothing.
+    listed: its one text holds several values with commas between them. shown: the default as help
+    shows it, where the default itself says nothing.
     """
 
     key: str
@@ -51,7 +51,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveOption:
-    """What holds for an option, and where that comes from."""
+    """The effective value of an option, and its source."""
 
     value: Any
     source: str
@@ -75,7 +75,7 @@ def is_ours(variable: str) -> bool:
 
 
 def is_anything_set() -> bool:
-    """Whether there is a file, or a variable, that could say something."""
+    """Whether there is a configuration file or a variable for options."""
     return os.path.lexists(FILE) or any(map(is_ours, os.environ))
 
 
@@ -97,14 +97,14 @@ def settings_of(command: Command) -> dict[str, Setting]:
 
 
 def _default_of(declared: Declared) -> Any:
-    """What the flag stands at; None for nothing."""
+    """The default of the flag; None where there is none."""
     if declared.many or declared.option.required:
         return None
     return False if declared.negated else declared.default
 
 
 def defaults_of(settings: Settings) -> dict[str, EffectiveOption]:
-    """What holds where nothing is set; words of the help for what follows from other things."""
+    """The defaults; the words of the help where a default depends on other options."""
     return {
         key: EffectiveOption(each.shown if each.default is None else each.default, "default")
         for key, each in settings.items()

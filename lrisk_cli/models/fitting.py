@@ -33,7 +33,7 @@ from lrisk_cli.solvers.select import (
 from lrisk_cli.solvers.solution import Limits, Solution
 from lrisk_cli.types import Array
 
-# A fit that lowers the objective by less than this fraction has learned next to nothing.
+# A fit that lowers the objective by less than this fraction has learned almost nothing.
 SMALL_GAIN = 1e-3
 
 
@@ -201,12 +201,12 @@ def inlier_weights_of(design: Design, options: FitOptions) -> InlierWeights:
 
 
 def _keeps_a_share(options: FitOptions) -> bool:
-    """Whether the risk cuts off a share of the rows, all at once."""
+    """Whether the risk gives zero weight to a fixed fraction of the rows."""
     return options.risk.name == "subquantile" and options.smoothing is SmoothingName.NONE
 
 
 def remarks(record: FitRecord) -> tuple[str, ...]:
-    """What a user should know who expects every fit to have learned something."""
+    """Notes on fits that learned little or nothing."""
     if not record.gap or record.absolute_gap is None:
         return ()
     gained = record.absolute_gap / record.gap
@@ -223,7 +223,7 @@ def remarks(record: FitRecord) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What a model says about the rows of a design, in units of the file. All (n,)."""
+    """Predictions and losses of the rows of a design, in units of the file. All (n,)."""
 
     predictions: Array | NDArray[np.int32]
     losses: Array

@@ -185,7 +185,7 @@ class ClusterEncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fie
 class ClusterEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A cluster: its rows, the weight that the risk gives them, and its centre.
 
-    centre: one number for each of the columns, in units of the file; shares for categories.
+    centre: one number for each of the columns, in units of the file; fractions for categories.
     """
 
     rows: Count

@@ -42,7 +42,8 @@ class TopRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedRows:
-    """Which rows are outliers, (n,), and those that are explained. places: theirs, ascending.
+    """Which rows are outliers, (n,), and those that are explained. places: their indices,
+    ascending.
 
     names_all: the numbers and ids in `explained` are of all rows, not only of these.
     """
@@ -158,7 +159,7 @@ def ranking_parts(ranked: RankedRows, losses: Array) -> Iterator[dict[str, Any]]
 
 
 def _reason_columns(reasons: Reasons, explained: Index, places: Index) -> dict[str, Any]:
-    """Reasons of the rows at these places; null where there are none. explained: ascending."""
+    """Reasons of the rows at these indices; null where there are none. explained: ascending."""
     at = np.minimum(np.searchsorted(explained, places), len(explained) - 1)
     absent = explained[at] != places
     present = reasons.take(at[~absent])

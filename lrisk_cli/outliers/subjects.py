@@ -53,10 +53,9 @@ class ExplainedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """What the losses of rows are of, and where inliers end.
-
-    explain: places of some rows, ascending, and whether to name all rows or only these ->
-    `ExplainedRows`, with the reasons of these.
+    """The model that the losses belong to, and the threshold for outliers. explain: indices of some
+    rows, ascending, and whether to name all rows or only these -> `ExplainedRows`, with the reasons
+    of these.
     """
 
     model: Model | ClusterModel

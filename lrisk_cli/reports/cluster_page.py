@@ -201,7 +201,7 @@ def _farthest(model: ClusterModel, seen: "SeenRows", shape: Shape | None) -> Blo
 
 
 def _far_in(model: ClusterModel, x: np.ndarray, j: int) -> str:
-    """The columns with the largest shares of a squared distance, most first."""
+    """The columns with the largest parts of a squared distance, largest first."""
     parts = (x - model.encoded_centres[j]) ** 2
     total = float(parts.sum())
     if total == 0.0:
@@ -262,7 +262,7 @@ def _pictures(
 
 
 def _max_pictures(shape: Shape) -> int:
-    """How many pictures of a kind a page has room for."""
+    """The largest number of pictures of a kind on a page."""
     return max(1, min(MAX_PICTURES, MAX_PIXELS // (shape[0] * shape[1])))
 
 

@@ -1,4 +1,4 @@
-"""The page of `compare`: who errs least on rows not seen, whose tail is shortest, at what cost."""
+"""The page of `compare`: errors on unseen rows, tails and cost of each method."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # The figure that methods are ordered by, and whether more of it is better.
 MAIN = {Task.REGRESSION: "rmse", Task.CLASSIFICATION: "accuracy"}
-# A method that is this many times worse than another leaves no room for differences.
+# A method this many times worse than another would hide the other differences.
 WIDE = 20.0
 KINDS = {"risk": ("risks", 1), "rival": ("rivals", 2), "oracle": ("oracle", 0)}
 DEVIATIONS = "Bars: the deviation between splits on either side of the mean."

@@ -1,4 +1,4 @@
-"""Risks and rivals side by side, for people and as a document."""
+"""A comparison of risks and baselines, as text and as a document."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -52,7 +52,7 @@ def score_plot(found: "Outliers") -> Plot:
         if n_outliers
         else f"No row scores above {threshold.threshold:.3g}"
     )
-    # Scores that dwarf the threshold leave room for nothing else on an even axis.
+    # Scores far above the threshold would hide all others on a linear axis.
     is_log = threshold.threshold > 0.0 and values[0] > 8.0 * threshold.threshold
     at = values > (0.01 * threshold.threshold if is_log else -1.0)
     return Plot(

@@ -1,4 +1,4 @@
-"""Outliers for people, as aligned text, and for programs, as the document that --json prints."""
+"""Outliers as aligned text, and as the document that --json prints."""
 
 import textwrap
 from shutil import get_terminal_size
@@ -89,7 +89,7 @@ def _subject_facts(found: "Outliers") -> list[Fact]:
 
 
 def describe_threshold(found: "Outliers") -> str:
-    """How many rows are outliers, and who said how many."""
+    """How many rows are outliers, and how their number was chosen."""
     n, share = found.n_outliers, 100.0 * float(found.figures["outlier_fraction"] or 0.0)
     rows = "none" if n == 0 else f"{plural(n, 'row')} ({share:.3g} %)"
     asked = found.contamination
