@@ -47,10 +47,10 @@ def gradient_scores(rows: Rows, derivatives: Array, seed: int) -> Array:
     return np.abs(along(V[:, 0]))
 
 
-def survivors(scores: Array, share: float) -> Flags:
-    """Scores below their (1 - share)-quantile; all of them, if that would leave none. (n,)."""
-    stay = scores < np.quantile(scores, 1.0 - share)
-    return stay if share > 0.0 and stay.any() else np.ones(len(scores), dtype=np.bool_)
+def survivors(scores: Array, fraction: float) -> Flags:
+    """Scores below their (1 - fraction)-quantile; all of them, if that would leave none. (n,)."""
+    stay = scores < np.quantile(scores, 1.0 - fraction)
+    return stay if fraction > 0.0 and stay.any() else np.ones(len(scores), dtype=np.bool_)
 
 
 def filter_rows(problem: Problem, W: Array, left: Flags, setting: Setting) -> tuple[Flags, Array]:

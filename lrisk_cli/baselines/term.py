@@ -89,8 +89,8 @@ def fit(problem: Problem, setting: Setting) -> BaselineFit:
     ends = []
     if t < 0.0:
         ends.append((*minimise_tilted(problem, t, np.zeros(problem.shape)), "zero"))
-        for share in CONTINUATION:
-            W = minimise_tilted(problem, share * t, W)[1]
+        for fraction in CONTINUATION:
+            W = minimise_tilted(problem, fraction * t, W)[1]
     ends.append((*minimise_tilted(problem, t, W), "the mean's fit"))
     value, W, weights, start = min(ends, key=lambda end: end[0])
     n_effective = 1.0 / float(weights @ weights)

@@ -68,7 +68,7 @@ class Clustering:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placement:
+class Assignment:
     """The assignment of rows to centres. clusters, losses (squared distances), weights: (n,).
 
     objective: the risk of these rows. threshold: the distance beyond which rows are outliers; None
@@ -139,10 +139,10 @@ def find_clusters(
 
 def cluster_rows(
     X: Array, k: int, options: ClusterOptions, report: Report = silent
-) -> tuple[Clustering, Placement]:
+) -> tuple[Clustering, Assignment]:
     """k clusters, and the rows among them; distances to the nearest centre score outliers."""
     (clustering,) = find_clusters(X, (k,), options, report)
-    return clustering, place_rows(X, clustering.centres, options.risk)
+    return clustering, assign_rows(X, clustering.centres, options.risk)
 
 
 def pick(clusterings: Sequence[Clustering]) -> Clustering:
@@ -151,7 +151,7 @@ def pick(clusterings: Sequence[Clustering]) -> Clustering:
     return max(scored, key=lambda each: each.criterion or 0.0) if scored else clusterings[0]
 
 
-def place_rows(X: Array, centres: Array, risk: Spectrum) -> Placement:
+def assign_rows(X: Array, centres: Array, risk: Spectrum) -> Assignment:
     """Assign each row to its nearest centre, with a fixed order of summation."""
     # Before the losses, since the making of a spectrum takes memory.
     row_weighter = RowWeighter(risk, risk.weights(len(X)))
@@ -160,7 +160,7 @@ def place_rows(X: Array, centres: Array, risk: Spectrum) -> Placement:
     counted = weighed.lam >= OUTLIER_SHARE / len(X)
     farthest = float(np.max(losses, where=counted, initial=0.0))
     threshold = None if counted.all() else float(np.sqrt(farthest))
-    return Placement(clusters, losses, weighed.lam, weighed.value, threshold)
+    return Assignment(clusters, losses, weighed.lam, weighed.value, threshold)
 
 
 def nearest(X: Array, centres: Array) -> tuple[NDArray[np.int32], Array]:

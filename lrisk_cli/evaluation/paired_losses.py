@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design.raw_rows import Coded
 from lrisk_cli.errors import InvalidOption
-from lrisk_cli.evaluation.quantiles import TAIL, Comparison, average, compare, places
+from lrisk_cli.evaluation.quantiles import TAIL, Comparison, average, compare, quantile_ranks
 from lrisk_cli.tables.arrays import Buffer
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.row_sample import RowSample
@@ -80,7 +80,7 @@ class PairedLosses:
         self, losses: Sequence[Array], pairs: Sequence[Array], pair_codes: Array, levels: Array
     ) -> tuple[Group, ...]:
         """Bring the rows of each group together, then compare group by group."""
-        (tail,) = places(self.n_rows, np.array([TAIL]))
+        (tail,) = quantile_ranks(self.n_rows, np.array([TAIL]))
         thresholds = [np.partition(each, tail - 1)[tail - 1] for each in losses]
         texts = self._groups.finish()
         order = np.argsort(texts.codes, kind="stable")

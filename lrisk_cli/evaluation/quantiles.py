@@ -125,7 +125,7 @@ def parse_level(text: str, place: str) -> float:
     return level
 
 
-def places(n_rows: int, levels: Array) -> NDArray[np.intp]:
+def quantile_ranks(n_rows: int, levels: Array) -> NDArray[np.intp]:
     """ceil(n p - 1e-9), the rank of each quantile among the sorted losses, counted from 1."""
     # In floating point 100 x 0.07 is above 7; and n p of a long table is off by n eps.
     slack = max(1e-9, 4e-16 * n_rows)
@@ -139,10 +139,10 @@ def loss_quantiles(ascending: Array, levels: Array) -> Quantiles:
     Losses are not negative, so 0 stands in for r = 0; where s > n there is no upper end.
     """
     n = len(ascending)
-    r, s = order_places(n, levels)
+    r, s = interval_ranks(n, levels)
     low = np.where(r > 0, ascending[np.maximum(r, 1) - 1], 0.0)
     high = np.where(s <= n, ascending[np.minimum(s, n) - 1], np.nan)
-    return Quantiles(ascending[places(n, levels) - 1], low, high)
+    return Quantiles(ascending[quantile_ranks(n, levels) - 1], low, high)
 
 
 def tail_mean(ascending: Array, level: float) -> float:
@@ -230,7 +230,7 @@ def better_from(levels: Array, differences: Array) -> float | None:
     return crossings(levels[worse[-1] :], differences[worse[-1] :])[0]
 
 
-def order_places(n: int, levels: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def interval_ranks(n: int, levels: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """r, s with P(N < r) <= 2.5 % and P(N >= s) <= 2.5 %, N binomial (n, p), as close as can be.
 
     Between 0 and n + 1. Both (levels,).
@@ -281,7 +281,7 @@ def _difference_interval(a: Array, b: Array, levels: Array, rho: Array) -> tuple
     z = np.random.Generator(np.random.PCG64(0)).standard_normal((2, _MOVES, 1))
     moved = rho * z[0] + np.sqrt(1.0 - rho * rho) * z[1]
     spread = np.sqrt(n * levels * (1.0 - levels))
-    middle = places(n, levels)
+    middle = quantile_ranks(n, levels)
 
     def moves(ascending: Array, by: Array) -> Array:
         at = np.rint(middle + spread * by).astype(np.intp)
@@ -290,7 +290,7 @@ def _difference_interval(a: Array, b: Array, levels: Array, rho: Array) -> tuple
     ends = np.percentile(
         moves(a, z[0]) - moves(b, moved), [100.0 * _ALPHA, 100.0 * (1.0 - _ALPHA)], axis=0
     )
-    unknown = order_places(n, levels)[1] > n
+    unknown = interval_ranks(n, levels)[1] > n
     return np.where(unknown, np.nan, ends[0]), np.where(unknown, np.nan, ends[1])
 
 

@@ -26,7 +26,7 @@ def rank(losses: Array, spectrum: Spectrum) -> Ranking:
     return Ranking(row_weights(losses, spectrum), rank_rows(losses))
 
 
-def rank_places(losses: Array) -> NDArray[np.intp]:
+def rank_order(losses: Array) -> NDArray[np.intp]:
     """Indices of all losses in the order of their ranks; equal losses in row order. (n,)."""
     # Negated in place, which is exact: a copy would take too much memory for long tables.
     np.negative(losses, out=losses)
@@ -37,15 +37,15 @@ def rank_places(losses: Array) -> NDArray[np.intp]:
 
 def largest_first(losses: Array, n_rows: int) -> NDArray[np.intp]:
     """Indices of the largest losses in the order of their ranks, without a full sort."""
-    places = np.empty(0, np.intp)
+    indices = np.empty(0, np.intp)
     for start in range(0, len(losses), _CHUNK):
         more = np.arange(start, min(start + _CHUNK, len(losses)))
-        if len(places) == n_rows:
-            more = more[losses[more] > losses[places].min(initial=np.inf)]
-        places = np.concatenate([places, more])
+        if len(indices) == n_rows:
+            more = more[losses[more] > losses[indices].min(initial=np.inf)]
+        indices = np.concatenate([indices, more])
         # All are in row order among equals, which a stable sort keeps.
-        places = places[np.argsort(-losses[places], kind="stable")[:n_rows]]
-    return places
+        indices = indices[np.argsort(-losses[indices], kind="stable")[:n_rows]]
+    return indices
 
 
 def losses_columns(

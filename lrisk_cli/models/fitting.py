@@ -82,7 +82,7 @@ def check_fit(options: FitOptions) -> None:
     if options.nu is not None and not 0.0 < options.nu < float("inf"):
         raise InvalidOption("nu", f"must be greater than 0; got {options.nu:g}")
     if not options.reweight and not (
-        _keeps_a_share(options) and options.solver.solver in (SolverName.AUTO, SolverName.TRIMMED)
+        _trims_rows(options) and options.solver.solver in (SolverName.AUTO, SolverName.TRIMMED)
     ):
         chosen = opt("solver", options.solver.solver)
         raise InvalidOption(
@@ -168,7 +168,7 @@ def fit_design(
         inliers = inlier_weights_of(design, options)
     w = None if inliers is None else inliers.weights
     solution = solve(problem, options.solver, options.limits, report, start, w)
-    if w is not None and options.reweight and _keeps_a_share(options):
+    if w is not None and options.reweight and _trims_rows(options):
         solution = reweight(problem, solution, w, options.limits)
     if problem.falling and target.classes:
         _check_kept_classes(problem, solution.lam, target.classes)
@@ -200,7 +200,7 @@ def inlier_weights_of(design: Design, options: FitOptions) -> InlierWeights:
         )
 
 
-def _keeps_a_share(options: FitOptions) -> bool:
+def _trims_rows(options: FitOptions) -> bool:
     """Whether the risk gives zero weight to a fixed fraction of the rows."""
     return options.risk.name == "subquantile" and options.smoothing is SmoothingName.NONE
 
@@ -210,13 +210,13 @@ def remarks(record: FitRecord) -> tuple[str, ...]:
     if not record.gap or record.absolute_gap is None:
         return ()
     gained = record.absolute_gap / record.gap
-    share = gained / (record.objective + gained)
-    if share > SMALL_GAIN:
+    gain = gained / (record.objective + gained)
+    if gain > SMALL_GAIN:
         return ()
     # A gap of 1 or more leaves open whether it is the fault of the risk or of the run.
     patience = "allow more passes, or " if record.gap >= 1.0 else ""
     return (
-        f"the objective is only {100.0 * share:.2g} % below that of zero coefficients: {patience}"
+        f"the objective is only {100.0 * gain:.2g} % below that of zero coefficients: {patience}"
         "choose a milder risk such as extremile:2",
     )
 

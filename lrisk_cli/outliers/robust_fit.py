@@ -38,8 +38,8 @@ def fit_robust(
     more likely outliers than not, or as the given fraction requires.
     """
     inliers = inlier_weights_of(design, options)
-    share = inliers.fraction if contamination is None else contamination
-    risk = Spectrum("subquantile", 1.0 - min(share, 0.5)) if share > 0.0 else Spectrum("mean")
+    fraction = inliers.fraction if contamination is None else contamination
+    risk = Spectrum("subquantile", 1.0 - min(fraction, 0.5)) if fraction > 0.0 else Spectrum("mean")
     fitted = fit_design(design, replace(options, risk=risk), report, inliers=inliers)
     model = fitted.model
     losses = score_design(model, design).losses
@@ -49,17 +49,17 @@ def fit_robust(
         odd = float(np.mean(inliers.weights < 0.5))
         if odd > 0.0:
             threshold = find_threshold(losses, model.row_loss, odd, n_classes)
-        threshold = replace(threshold, fraction=share)
-    notes = _doubts(share) if contamination is None and model.target.classes else ()
+        threshold = replace(threshold, fraction=fraction)
+    notes = _doubts(fraction) if contamination is None and model.target.classes else ()
     return RobustFit(fitted, losses, threshold, notes)
 
 
-def _doubts(share: float) -> tuple[str, ...]:
+def _doubts(fraction: float) -> tuple[str, ...]:
     """What to think of so many labels that look wrong."""
-    if share <= MOST_SWAPPED:
+    if fraction <= MOST_SWAPPED:
         return ()
     return (
-        f"{100.0 * share:.2g} % of the labels disagree with the columns: these may not tell the "
+        f"{100.0 * fraction:.2g} % of the labels disagree with the columns: these may not tell the "
         f"classes apart, rather than the labels be wrong; pass {opt('contamination', 'SHARE')} to "
         "flag fewer",
     )

@@ -80,11 +80,11 @@ def fit_subject(
     robust = fit_robust(design, fit, contamination, report)
     model = robust.fitted.model
 
-    def reasons(places: Index) -> Reasons:
+    def reasons(indices: Index) -> Reasons:
         usual = usual_row(design.rows, design.encoding)
-        few = design.rows.dense_rows(places)
-        exposure = None if design.exposure is None else design.exposure[places]
-        return explain_rows(model, usual, few, design.targets[places], exposure)
+        few = design.rows.dense_rows(indices)
+        exposure = None if design.exposure is None else design.exposure[indices]
+        return explain_rows(model, usual, few, design.targets[indices], exposure)
 
     notes = (*design.notes, *robust.fitted.notes, *robust.notes)
     subject = Subject(model, robust.threshold, rows, _explainer(design, reasons), notes)
@@ -114,8 +114,8 @@ def cluster_subject(
     losses, clusters = placed.losses, placed.clusters
     threshold = find_threshold(losses, model.row_loss, contamination)
 
-    def reasons(places: Index) -> Reasons:
-        return explain_distances(model, design.rows.dense_rows(places), clusters[places])
+    def reasons(indices: Index) -> Reasons:
+        return explain_distances(model, design.rows.dense_rows(indices), clusters[indices])
 
     return Subject(model, threshold, rows, _explainer(design, reasons), design.notes), losses
 
@@ -137,8 +137,8 @@ def model_subject(
     n_classes = 2 if goal is None else max(2, len(goal.classes))
     threshold = find_threshold(losses, model.row_loss, contamination, n_classes)
 
-    def explain(places: Index, name_all: bool) -> ExplainedRows:
-        return _read_again(model, table, id_column, usual, places, report, name_all=name_all)
+    def explain(indices: Index, name_all: bool) -> ExplainedRows:
+        return _read_again(model, table, id_column, usual, indices, report, name_all=name_all)
 
     return Subject(model, threshold, rows, explain, ()), losses
 
@@ -146,11 +146,11 @@ def model_subject(
 def _explainer(
     design: Design, reasons: Callable[[Index], Reasons]
 ) -> Callable[[Index, bool], ExplainedRows]:
-    def explain(places: Index, name_all: bool) -> ExplainedRows:
+    def explain(indices: Index, name_all: bool) -> ExplainedRows:
         if name_all:
-            return ExplainedRows(design.row_numbers, design.ids, reasons(places))
-        ids = None if design.ids is None else design.ids.take(places)
-        return ExplainedRows(design.row_numbers[places], ids, reasons(places))
+            return ExplainedRows(design.row_numbers, design.ids, reasons(indices))
+        ids = None if design.ids is None else design.ids.take(indices)
+        return ExplainedRows(design.row_numbers[indices], ids, reasons(indices))
 
     return explain
 
@@ -192,7 +192,7 @@ def _read_again(
     table: Table,
     id_column: str | None,
     usual: Usual,
-    places: Index,
+    indices: Index,
     report: Report,
     *,
     name_all: bool,
@@ -205,14 +205,14 @@ def _read_again(
     batches = encode_table(model.encoding, table, columns, id_column, RowTally(), report)
     for batch, encoded, ids in batches:
         after = before + len(encoded.kept)
-        mine = places[slice(*np.searchsorted(places, [before, after]))] - before
+        mine = indices[slice(*np.searchsorted(indices, [before, after]))] - before
         reasons.append(_reasons(model, usual, batch, encoded, mine))
         shown = slice(None) if name_all else mine
         rows.append(batch.first_row + encoded.kept[shown])
         if ids is not None:
             names.append(ids if name_all else ids.take(mine))
         before = after
-        if not name_all and (len(places) == 0 or places[-1] < after):
+        if not name_all and (len(indices) == 0 or indices[-1] < after):
             break
     ids = join_arrays(names) if names else None
     return ExplainedRows(np.concatenate(rows), ids, join_reasons(reasons))
@@ -223,11 +223,11 @@ def _reasons(
     usual: Usual,
     batch: Batch,
     encoded: EncodedBatch,
-    places: Index,
+    indices: Index,
 ) -> Reasons:
-    X = encoded.rows.dense_rows(places)
+    X = encoded.rows.dense_rows(indices)
     if isinstance(model, ClusterModel):
         return explain_distances(model, X, nearest(X, model.encoded_centres)[0])
     targets: Any = model.targets_of(batch, encoded)
-    exposure = None if encoded.exposure is None else encoded.exposure[places]
-    return explain_rows(model, usual, X, targets[places], exposure)
+    exposure = None if encoded.exposure is None else encoded.exposure[indices]
+    return explain_rows(model, usual, X, targets[indices], exposure)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.evaluation.quantiles import places
+from lrisk_cli.evaluation.quantiles import quantile_ranks
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.reports.figures import Guide, Look, Plot, Series
 from lrisk_cli.reports.html import Table, brief, clip
@@ -151,7 +151,7 @@ def distance_plot(model: ClusterModel, seen: "SeenRows") -> Plot:
     """The fraction of rows at least so far from their centre."""
     n = len(seen.distances)
     ranks = np.unique(np.rint(np.geomspace(1, n, MAX_POINTS)).astype(np.intp))
-    values = seen.distances[places(n, np.array(QUANTILES)) - 1].tolist()
+    values = seen.distances[quantile_ranks(n, np.array(QUANTILES)) - 1].tolist()
     named = dict(zip(QUANTILES, map(brief, values), strict=True))
     border = model.outlier_distance
     return Plot(

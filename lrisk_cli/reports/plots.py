@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lrisk_cli.evaluation.judging import JudgedRows
-from lrisk_cli.evaluation.quantiles import places
+from lrisk_cli.evaluation.quantiles import quantile_ranks
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
 from lrisk_cli.reports.figures import Guide, Plot, Series
@@ -34,7 +34,7 @@ def exceedance_plot(rows: Sequence[JudgedRows]) -> Plot:
         ranks = np.unique(np.rint(np.geomspace(1, n, MAX_POINTS)).astype(np.intp))
         series.append(Series(f"{each.name} rows", each.losses[n - ranks], ranks / n, k))
     levels = np.array(QUANTILES)
-    quantiles = [each.losses[places(len(each.losses), levels) - 1] for each in rows]
+    quantiles = [each.losses[quantile_ranks(len(each.losses), levels) - 1] for each in rows]
     marked = levels < 1.0
     series.append(Series("", quantiles[0][marked], 1.0 - levels[marked], 1, "marks"))
     named = dict(zip(QUANTILES, quantiles[0], strict=True))
@@ -95,7 +95,7 @@ def residual_plot(model: Model, rows: JudgedRows) -> Plot:
     loss = model.row_loss
     if loss.log_link:
         return _deviance_plot(model, rows)
-    middle = places(n, np.array([0.5]))[0] - 1
+    middle = quantile_ranks(n, np.array([0.5]))[0] - 1
     sizes = loss.sizes(rows.losses[[middle, -1]])
     assert sizes is not None  # noqa: S101  (a regression)
     half, largest = sizes.tolist()

@@ -128,7 +128,7 @@ def quantile_rows(
             ends(difference.low[i], difference.high[i]),
             percent(normalised[i]),
         ]
-        for level, i in zip(results.quantiles, results.places, strict=True)
+        for level, i in zip(results.quantiles, results.level_indices, strict=True)
     ]
 
 

@@ -74,22 +74,24 @@ def find_inlier_weights(
     n_rows, n_columns = rows.shape
     numbers = loss.numbers(y)
     most = CLASS_ROWS if numbers is None else SAMPLE_ROWS
-    places = _sample(n_rows, n_columns, most, seed)
-    sample = rows.dense_rows(places, n_columns - constant)
+    indices = _sample(n_rows, n_columns, most, seed)
+    sample = rows.dense_rows(indices, n_columns - constant)
     flexible = learn_columns(sample, squares=numbers is not None)
     remote = flexible.remote(rows)
     if numbers is not None:
-        w = _judge_numbers(rows, sample, numbers, flexible, places)
+        w = _weigh_numbers(rows, sample, numbers, flexible, indices)
     else:
-        w = _judge_classes(rows, sample, y, loss, flexible, places, remote, seed, until)
+        w = _weigh_classes(rows, sample, y, loss, flexible, indices, remote, seed, until)
     if remote.any():
         w[remote] = _corroborated(rows, y, loss, remote, w)[remote]
     return InlierWeights(w)
 
 
-def _judge_numbers(rows: Rows, sample: Array, y: Array, flexible: Flexible, places: Index) -> Array:
+def _weigh_numbers(
+    rows: Rows, sample: Array, y: Array, flexible: Flexible, indices: Index
+) -> Array:
     """Weights of the best of several fits to ever more of the rows of the sample, then of all."""
-    B, target = flexible.fill(sample), y[places]
+    B, target = flexible.fill(sample), y[indices]
     near = flexible.middle(sample)
     spread = SPREAD * float(np.median(np.abs(target[near] - np.median(target[near]))))
     spread = spread or float(np.abs(target).max()) or 1.0
@@ -101,7 +103,7 @@ def _judge_numbers(rows: Rows, sample: Array, y: Array, flexible: Flexible, plac
         misfit = float(np.log1p((errors / spread) ** 2).mean()) + REGION * _given_up(B, w)
         best = min(best, (misfit, w), key=lambda each: each[0])
     w = best[1]
-    if len(places) == len(y):
+    if len(indices) == len(y):
         return w
     beta = _WeightedFit(B, target, w).beta
     return _inlier(y - flexible.multiply(rows, beta[:, None])[:, 0])
@@ -167,13 +169,13 @@ class _WeightedFit:
         return found
 
 
-def _judge_classes(
+def _weigh_classes(
     rows: Rows,
     sample: Array,
     y: Targets,
     loss: Loss,
     flexible: Flexible,
-    places: Index,
+    indices: Index,
     remote: Flags,
     seed: int,
     until: float,
@@ -184,10 +186,10 @@ def _judge_classes(
     Weights and fits in turns, every row judged by the fit to the other folds.
     """
     n_classes = max(2, loss.n_outputs)
-    problem = _mean_problem(DenseRows(flexible.fill(sample)), y[places], loss, CLASS_PENALTY)
-    folds = np.random.default_rng([seed, 4]).permutation(len(places)) % FOLDS
+    problem = _mean_problem(DenseRows(flexible.fill(sample)), y[indices], loss, CLASS_PENALTY)
+    folds = np.random.default_rng([seed, 4]).permutation(len(indices)) % FOLDS
     fits = [np.zeros(problem.shape) for _ in range(FOLDS)]
-    usable = ~remote[places]
+    usable = ~remote[indices]
     w, fraction = usable.astype(np.float64), FIRST_SHARE
     for _ in range(CLASS_ROUNDS):
         losses = _fold_losses(problem, folds, w, fits)
@@ -197,7 +199,7 @@ def _judge_classes(
         fraction = min(0.5, float(odd[usable].mean()))
         if float(np.abs(w - before).max()) < 1e-2 or perf_counter() >= until:
             break
-    if len(places) == len(y):
+    if len(indices) == len(y):
         return w
     W = _weighted_fit(problem, w, fits[0])
     losses = loss.values(flexible.multiply(rows, W), loss.targets(y))
