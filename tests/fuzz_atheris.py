@@ -23,7 +23,7 @@ with atheris.instrument_imports(include=["lrisk_cli", "tomllib", "json"]):
     from lrisk_cli.commands.settings import check_names, hold, read_config
     from lrisk_cli.design.design import DesignOptions, build_design
     from lrisk_cli.errors import LriskError
-    from lrisk_cli.evaluation.gates import parse_gate, parse_share, read_stored
+    from lrisk_cli.evaluation.gates import parse_fraction, parse_gate, read_stored
     from lrisk_cli.models.loading import load_model
     from lrisk_cli.names import Missing
     from lrisk_cli.tables import csv_files
@@ -63,7 +63,7 @@ def read_condition(path: Path) -> None:
     """As --fail-on, and as --max-worsening."""
     text = path.read_text("utf-8", "replace")
     parse_gate(text)
-    parse_share(text)
+    parse_fraction(text)
 
 
 def read_rows(path: Path) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.common.data import REAL_DATA
-from lrisk_cli.baselines.registry import parse_rival
+from lrisk_cli.baselines.registry import parse_baseline
 from lrisk_cli.design.design import DesignOptions, RawDesign, read_design
-from lrisk_cli.evaluation.comparison import Comparison, Contest, compare
+from lrisk_cli.evaluation.comparison import Comparison, ComparisonPlan, compare
 from lrisk_cli.evaluation.corruption import parse_corruption
 from lrisk_cli.evaluation.splits import hold_out
 from lrisk_cli.features.features import FeatureOptions
@@ -44,7 +44,7 @@ def target_deviation(raw: RawDesign) -> float:
     return float(np.std(np.asarray(raw.usable.rows.target)))
 
 
-def contest(
+def compare_methods(
     name: str,
     corruption: str | None,
     risks: Sequence[str],
@@ -58,9 +58,9 @@ def contest(
     gamma = None if kernel is KernelName.LINEAR else 1.0 / len(raw.features)
     features = FeatureOptions(kernel, gamma=gamma)
     planted = None if corruption is None else parse_corruption(corruption)
-    field = Contest(
+    plan = ComparisonPlan(
         tuple(FitOptions(parse_risk(risk), features=features) for risk in risks),
-        tuple(parse_rival(rival) for rival in rivals),
+        tuple(parse_baseline(rival) for rival in rivals),
         planted,
         0.0 if planted is None else planted.fraction,
         seeds[0],
@@ -68,4 +68,4 @@ def contest(
     n_rows = len(raw.usable.rows.rows)
     splits = [hold_out(n_rows, TEST_SHARE, seed) for seed in seeds]
     scale = 1.0 if name in CLASSES else target_deviation(raw)
-    return compare(raw, options, field, splits, "held out"), scale
+    return compare(raw, options, plan, splits, "held out"), scale

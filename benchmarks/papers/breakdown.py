@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib import pyplot as plt
 
-from benchmarks.common.corrupted import contest, open_set
+from benchmarks.common.corrupted import compare_methods, open_set
 from benchmarks.common.data import is_missing
 from benchmarks.common.record import make_parser, results_path, start
 from lrisk_cli.design.design import build_design
@@ -45,7 +45,7 @@ Row = dict[str, object]
 def breakdown(name: str, eps: float, seeds: range) -> list[Row]:
     """Every method at one fraction of wrong rows."""
     risk = f"subquantile:{1.0 - eps:g}"
-    found, scale = contest(
+    found, scale = compare_methods(
         name, f"label:{eps:g}" if eps else None, [risk], RIVALS, KernelName.LINEAR, seeds
     )
     return [
@@ -57,7 +57,7 @@ def breakdown(name: str, eps: float, seeds: range) -> list[Row]:
             "rmse": float(np.mean(each.values("rmse"))) / scale,
             "steps": None,
         }
-        for each in found.standings
+        for each in found.results
     ]
 
 

@@ -132,7 +132,7 @@ def follow(
     tol: float = 0.0,
 ) -> SolverRun:
     """Run all seeds with one step; the own setting is judged by the best point it returns."""
-    at_zero = problem.at(np.zeros(problem.shape), problem.weigher()).objective
+    at_zero = problem.at(np.zeros(problem.shape), problem.row_weighter()).objective
     curves, began = [], perf_counter()
     for seed in seeds:
         found = run(problem, make(step, seed), tol)

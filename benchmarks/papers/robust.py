@@ -14,7 +14,7 @@ benchmarks/common/corrupted.py.
 
 import numpy as np
 
-from benchmarks.common.corrupted import CLASSES, contest, open_set
+from benchmarks.common.corrupted import CLASSES, compare_methods, open_set
 from benchmarks.common.data import is_missing
 from benchmarks.common.record import make_parser, start
 from lrisk_cli.design.design import build_design
@@ -23,7 +23,7 @@ from lrisk_cli.evaluation.corruption import corrupt, parse_corruption
 from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import KernelName
 from lrisk_cli.native.threads import one_thread
-from lrisk_cli.robust.inlier_weights import find_majority
+from lrisk_cli.robust.inlier_weights import find_inlier_weights
 from lrisk_cli.rows.dense import DenseRows
 
 SETS = ("wine", "boston", "energy", "yacht", "concrete")
@@ -53,8 +53,8 @@ def linear_fits(name: str, corruption: str, seeds: range) -> list[Row]:
     eps = float(corruption.partition(":")[2])
     shares = (eps, eps + MISJUDGED_BY, eps - MISJUDGED_BY)
     risks = [f"subquantile:{1.0 - share:g}" for share in shares]
-    found, _ = contest(name, corruption, risks, (), KernelName.LINEAR, seeds)
-    values = {each.method: each for each in found.standings}
+    found, _ = compare_methods(name, corruption, risks, (), KernelName.LINEAR, seeds)
+    values = {each.method: each for each in found.results}
     bound, own = BOUNDS[corruption]
     rows = []
     for risk in risks:
@@ -79,7 +79,7 @@ def estimated_share(name: str, corruption: str, seeds: range) -> Row:
         design, _ = build_design(*open_set(name))
         spoilt = corrupt(design.rows, design.y, n_classes, planted, seed)
         with one_thread():
-            found = find_majority(spoilt.rows, spoilt.y, loss, constant=True, seed=seed)
+            found = find_inlier_weights(spoilt.rows, spoilt.y, loss, constant=True, seed=seed)
         ratios.append(found.fraction / float(spoilt.mask.mean()))
     values = np.array(ratios)
     reached = abs(values.mean() - 1.0) <= 0.2
@@ -94,7 +94,9 @@ def clean_rows(n_rows: int, seeds: range) -> Row:
         X = np.column_stack([rng.standard_normal((n_rows, 5)), np.ones(n_rows)])
         y = X @ np.arange(6.0) + rng.standard_normal(n_rows)
         with one_thread():
-            found = find_majority(DenseRows(X), y, make_loss("squared"), constant=True, seed=seed)
+            found = find_inlier_weights(
+                DenseRows(X), y, make_loss("squared"), constant=True, seed=seed
+            )
         flagged.append(np.mean(found.weights < 0.5))
     values = np.array(flagged)
     reached = values.max() <= 0.01

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.common.corrupted import CLASSES, contest
+from benchmarks.common.corrupted import CLASSES, compare_methods
 from benchmarks.common.data import is_missing
 from benchmarks.common.record import make_parser, start
 from lrisk_cli.evaluation.comparison import ORACLE
@@ -73,12 +73,12 @@ def measure(column: Column, n_seeds: int) -> dict[str, object]:
     risk = f"subquantile:{1.0 - eps:g}"
     seeds = range(min(n_seeds, DRUG_SEEDS) if column.data == "drug" else n_seeds)
     kernel = KERNELS[column.table]
-    found, scale = contest(
+    found, scale = compare_methods(
         column.data, column.corruption, [risk], RIVALS[column.table], kernel, seeds
     )
     metric = "accuracy" if column.data in CLASSES else "rmse"
     sign = -1.0 if metric == "accuracy" else 1.0
-    values = {each.method: np.array(each.values(metric)) / scale for each in found.standings}
+    values = {each.method: np.array(each.values(metric)) / scale for each in found.results}
     means = {name: float(each.mean()) for name, each in values.items()}
     ours, deviation = means[risk], float(values[risk].std(ddof=1))
     rivals = {name: mean for name, mean in means.items() if name not in (risk, ORACLE)}

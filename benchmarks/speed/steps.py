@@ -70,12 +70,12 @@ def multinomial_steps(n: int, d: int, k: int, n_steps: int):
 def whole_epoch(problem: Problem, sampling: Sampling):
     """Evaluation, sort, weights, gradient and n steps: all that an epoch does."""
     method = Lsvrg(problem, 0, problem.n_rows, sampling=sampling)
-    step, weigher = method.first_step(), problem.weigher()
-    state = [problem.at(np.zeros(problem.shape), weigher)]
+    step, row_weighter = method.first_step(), problem.row_weighter()
+    state = [problem.at(np.zeros(problem.shape), row_weighter)]
 
     def epoch() -> None:
         W, _ = method.advance(state[0], step)
-        state[0] = problem.at(W, weigher)
+        state[0] = problem.at(W, row_weighter)
 
     return epoch
 

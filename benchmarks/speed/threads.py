@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.common.record import make_parser, start
 from benchmarks.common.timing import compare
 from lrisk_cli.losses.registry import make_loss
-from lrisk_cli.native.threads import team
+from lrisk_cli.native.threads import thread_pool
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import Problem, make_problem
@@ -43,7 +43,7 @@ def make(n_rows: int, n_columns: int, n_classes: int, risk: str) -> Problem:
 
 
 def run(problem: Problem, n_threads: int) -> Solution:
-    with team(n_threads):
+    with thread_pool(n_threads):
         return solve(problem, SolverOptions(), Limits())
 
 

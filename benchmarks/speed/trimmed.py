@@ -25,7 +25,7 @@ from lrisk_cli.features.features import FeatureOptions, build_features
 from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import KernelName
 from lrisk_cli.risk.spectrum import parse_risk
-from lrisk_cli.robust.inlier_weights import find_majority
+from lrisk_cli.robust.inlier_weights import find_inlier_weights
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import make_problem
 from lrisk_cli.solvers.reweight import reweight
@@ -63,12 +63,12 @@ def spoil(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def robust_fit(X: np.ndarray, y: np.ndarray, options: FeatureOptions) -> Solution:
     """All that `fit --risk subquantile:0.8` does with a design."""
     features = build_features(DenseRows(X), options, constant=True)
-    majority = find_majority(DenseRows(X), y, LOSS, constant=True).weights
+    inliers = find_inlier_weights(DenseRows(X), y, LOSS, constant=True).weights
     problem = make_problem(
         features.phi, y, LOSS, parse_risk("subquantile:0.8"), 1.0 / len(y), None, features.outer
     )
-    found = solve(problem, SolverOptions(), Limits(), majority=majority)
-    return reweight(problem, found, majority, Limits())
+    found = solve(problem, SolverOptions(), Limits(), inliers=inliers)
+    return reweight(problem, found, inliers, Limits())
 
 
 def row(

@@ -8,7 +8,7 @@ import numpy as np
 
 from lrisk_cli.api.clock import Clock
 from lrisk_cli.api.pages import PageOptions, check_shape
-from lrisk_cli.clusters.clustering import CHUNK, ClusterOptions, Placement
+from lrisk_cli.clusters.clustering import CHUNK, Assignment, ClusterOptions
 from lrisk_cli.design.design import Design, DesignOptions, encode_design, read_design
 from lrisk_cli.evaluation.agreement import Agreement, LabelTally
 from lrisk_cli.evaluation.cluster_judging import (
@@ -88,7 +88,7 @@ def run(job: Job, report: Report, *, force: bool) -> Clustered:
     return Clustered(model, judged, notes, clock.timings(), seen)
 
 
-def _look(design: Design, placed: Placement) -> SeenRows:
+def _look(design: Design, placed: Assignment) -> SeenRows:
     """What the page shows of the rows, taken a few at a time."""
     (n_rows, n_columns), outliers = design.rows.shape, placed.outliers
     views = RowViews(n_columns)
@@ -100,7 +100,7 @@ def _look(design: Design, placed: Placement) -> SeenRows:
 
 
 def _judge(
-    job: Job, table: Table, design: Design, model: ClusterModel, placed: Placement
+    job: Job, table: Table, design: Design, model: ClusterModel, placed: Assignment
 ) -> JudgedClusters:
     """The figures of the clusters on their own rows."""
     agreement = (
@@ -111,7 +111,7 @@ def _judge(
 
 
 def _compare(
-    job: Job, table: Table, design: Design, n_clusters: int, placed: Placement
+    job: Job, table: Table, design: Design, n_clusters: int, placed: Assignment
 ) -> Agreement:
     """Read the labels, one more pass over the table, and compare the clusters with them."""
     name = str(job.label)
@@ -124,7 +124,7 @@ def _compare(
     return tally.agreement(placed.losses)
 
 
-def _assignment_columns(job: Job, design: Design, placed: Placement) -> dict[str, Any]:
+def _assignment_columns(job: Job, design: Design, placed: Assignment) -> dict[str, Any]:
     names: dict[str, Any] = {"row": design.row_numbers}
     if design.ids is not None:
         names["id"] = design.ids

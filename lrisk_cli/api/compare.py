@@ -6,10 +6,10 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from lrisk_cli.baselines.registry import FAMILIES, Rival
+from lrisk_cli.baselines.registry import FAMILIES, Baseline
 from lrisk_cli.design.design import DesignOptions, find_task, read_design
 from lrisk_cli.errors import InvalidOption, UsageError, opt
-from lrisk_cli.evaluation.comparison import Comparison, Contest, Judge, compare, judged_risks
+from lrisk_cli.evaluation.comparison import Comparison, ComparisonPlan, Judge, compare, judged_risks
 from lrisk_cli.evaluation.corruption import Corruption
 from lrisk_cli.evaluation.judging import tally_table
 from lrisk_cli.evaluation.metrics import Figures, tally_figures
@@ -28,15 +28,15 @@ from lrisk_cli.types import Flags
 class Job:
     """What to compare and on which rows.
 
-    rivals: None for all that learn such a target and are installed. eps: the share of bad rows
-    that they are told to expect.
+    rivals: None for all that learn such a target and are installed. eps: the fraction of bad rows
+    that they are given.
     """
 
     data: Inputs
     dtypes: dict[str, str]
     columns: DesignOptions
     fits: tuple[FitOptions, ...]
-    rivals: tuple[Rival, ...] | None
+    rivals: tuple[Baseline, ...] | None
     planted: Corruption | None
     eps: float
     splits: ComparisonSplits
@@ -54,17 +54,17 @@ def run(job: Job, report: Report, *, force: bool) -> Comparison:
     raw = read_design(table, job.columns, report, split=test is None)
     task, _ = find_task(raw, job.columns.task)
     rivals = _usual_rivals(task) if job.rivals is None else job.rivals
-    contest = Contest(job.fits, rivals, job.planted, job.eps, job.seed)
+    plan = ComparisonPlan(job.fits, rivals, job.planted, job.eps, job.seed)
     judge = None if test is None else _judge_by(job.data.beside(test))
     splits, words = _split(len(raw.usable.rows.rows), job.splits, job.seed)
-    return compare(raw, job.columns, contest, splits, words, judge, report)
+    return compare(raw, job.columns, plan, splits, words, judge, report)
 
 
-def _usual_rivals(task: Task) -> tuple[Rival, ...]:
+def _usual_rivals(task: Task) -> tuple[Baseline, ...]:
     """All that learn such a target, without those whose library is not installed."""
     installed = find_spec("sklearn") is not None
     return tuple(
-        Rival(name)
+        Baseline(name)
         for name, family in FAMILIES.items()
         if task in family.tasks and name != "erm" and (installed or not family.needs_sklearn)
     )

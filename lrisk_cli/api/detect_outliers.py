@@ -86,7 +86,7 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         fitted=job.model is None,
         counts=subject.rows.counts,
         contamination=job.contamination,
-        border=subject.border,
+        threshold=subject.threshold,
         n_outliers=int(np.count_nonzero(ranked.outliers)),
         figures=figures,
         top=ranked.top,

@@ -80,13 +80,13 @@ class QuantileResults:
         return tuple(zip(self.models[1:], self.comparison.models, strict=True))
 
     @property
-    def places(self) -> NDArray[np.intp]:
-        """Where the levels asked for stand among those of the comparison."""
+    def level_indices(self) -> NDArray[np.intp]:
+        """Indices of the requested levels among those of the comparison."""
         return self.comparison.at(np.array(self.quantiles))
 
 
 class Subject(Protocol):
-    """What is compared: models from files, or fits made on the spot."""
+    """What is compared: models from files, or models fitted by this command."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -208,7 +208,7 @@ def quantile_columns(results: QuantileResults) -> dict[str, Any]:
         {"group": name, "model": model.name, "quantile": results.quantiles[i], **figures}
         for name, comparison in parts
         for model, compared in zip(results.models[1:], comparison.models, strict=True)
-        for i, figures in enumerate(_lines(results.places, comparison, compared))
+        for i, figures in enumerate(_lines(results.level_indices, comparison, compared))
     ]
     names = [name for name in lines[0] if name != "group" or results.by is not None]
     return {name: np.array([line[name] for line in lines]) for name in names}

@@ -1,1 +1,1 @@
-"""Methods that others published, to compare with: one per file, all listed in `registry`."""
+"""Published methods to compare with: one per file, all listed in `registry`."""

@@ -1,4 +1,4 @@
-"""What every rival is given and hands back, and the weighted fit that most of them repeat.
+"""Input and result of every baseline, and the weighted fit that most of them repeat.
 
 Letters: X (n, d) features with the constant among them, W (d, k) weights, l losses, mu penalty.
 """
@@ -21,7 +21,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the caller says: the rival's own parameter, the guessed fraction of bad rows, a seed."""
+    """Settings of a baseline: its own parameter, the assumed fraction of bad rows, a seed."""
 
     parameter: float
     eps: float
@@ -34,12 +34,12 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class RivalFit:
-    """A fitted rival: predictions are X W.
+class BaselineFit:
+    """A fitted baseline: predictions are X W.
 
-    weights: what each row counted in the fit, sum 1, 0 where it was not believed; None where all
+    weights: those of the rows in the fit, sum 1, 0 where a row was rejected; None where all
     count alike or the method has no such weights. scores: larger for rows that look more like
-    outliers, finite. note: what the fit has to say about itself, for people.
+    outliers, finite. note: a remark on the fit to print.
     """
 
     W: Array
@@ -59,7 +59,7 @@ def residuals_at(problem: Problem, W: Array) -> Array:
 
 
 def even_weights(rows: Flags) -> Array:
-    """1/m on the m rows believed, 0 on the others."""
+    """1/m on the m rows accepted, 0 on the others."""
     return rows / np.count_nonzero(rows)
 
 
@@ -78,13 +78,13 @@ def metric(problem: Problem, weights: Array) -> Any:
     try:
         return linalg.cho_factor(H)
     except linalg.LinAlgError:
-        # mu is lost in the rounding of the Gram matrix: as much as can be seen.
+        # mu is lost in the rounding of the Gram matrix, so the smallest visible value is used.
         H[diagonal] += len(H) * EPS * float(np.max(H[diagonal]))
         return linalg.cho_factor(H)
 
 
 def need_sklearn(name: str) -> None:
-    """Refuse a rival that scikit-learn provides where it is absent."""
+    """Refuse a baseline that needs scikit-learn where it is not installed."""
     try:
         import sklearn  # noqa: F401
     except ImportError:
@@ -95,5 +95,5 @@ def need_sklearn(name: str) -> None:
 
 
 def percent(rows: Flags) -> str:
-    """The share of the rows that are True, for a note."""
+    """The percentage of rows that are True, for a note."""
     return f"{100.0 * np.count_nonzero(rows) / len(rows):.3g} %"

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from lrisk_cli.baselines.common import (
-    RivalFit,
+    BaselineFit,
     Setting,
     even_weights,
     losses_at,
@@ -19,7 +19,7 @@ from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
 MAX_STEPS = 3000
-# Settled when b moves by less than this share of y.
+# Settled when b moves by less than this fraction of y.
 TOLERANCE = 1e-10
 
 
@@ -32,7 +32,7 @@ def hard_threshold(residuals: Array, k: int) -> Array:
     return b
 
 
-def fit(problem: Problem, setting: Setting) -> RivalFit:
+def fit(problem: Problem, setting: Setting) -> BaselineFit:
     """Alternate until b settles. One Cholesky factor serves all steps."""
     n, y = problem.n_rows, problem.y
     k = round(setting.eps * n)
@@ -46,4 +46,4 @@ def fit(problem: Problem, setting: Setting) -> RivalFit:
         b, steps = renewed, steps + 1
     end = "settled" if settled else "not settled"
     note = f"{k} rows taken for corrupted, {end} after {steps} steps"
-    return RivalFit(np.ascontiguousarray(W), even_weights(b == 0.0), losses_at(problem, W), note)
+    return BaselineFit(np.ascontiguousarray(W), even_weights(b == 0.0), losses_at(problem, W), note)

@@ -7,14 +7,14 @@ Alternate the best s and one ridge fit with weights min(1, epsilon s / |r|): nei
 
 import numpy as np
 
-from lrisk_cli.baselines.common import RivalFit, Setting, losses_at, percent, refit, residuals_at
+from lrisk_cli.baselines.common import BaselineFit, Setting, losses_at, percent, refit, residuals_at
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
 MAX_FITS = 500
-# Settled when a fit lowers the objective by less than this share.
+# Settled when a fit lowers the objective by less than this fraction.
 TOLERANCE = 1e-12
-# A scale below this share of the largest target is rounding: most rows are met exactly.
+# A scale below this fraction of the largest target is rounding: most rows are met exactly.
 ROUNDING = 1e-14
 
 
@@ -38,7 +38,7 @@ def huber_objective(problem: Problem, W: Array, s: float, epsilon: float) -> flo
     return s * float(np.sum(1.0 + values)) + 2.0 * problem.n_rows * problem.penalty(W)
 
 
-def fit(problem: Problem, setting: Setting) -> RivalFit:
+def fit(problem: Problem, setting: Setting) -> BaselineFit:
     """Alternate from the ridge fit until the objective settles; epsilon = setting.parameter."""
     epsilon, n = setting.parameter, problem.n_rows
     least_scale = ROUNDING * float(np.max(np.abs(problem.y)))
@@ -57,4 +57,4 @@ def fit(problem: Problem, setting: Setting) -> RivalFit:
         W = refit(problem, weights / (n * s))
     beyond = f"{percent(weights < 1.0)} of the rows beyond {epsilon:g} times the scale {s:.3g}"
     note = f"{beyond}; {end} after {n_fits} fits"
-    return RivalFit(W, weights / weights.sum(), losses_at(problem, W), note)
+    return BaselineFit(W, weights / weights.sum(), losses_at(problem, W), note)

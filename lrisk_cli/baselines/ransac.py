@@ -1,4 +1,4 @@
-"""RANSAC (Fischler, Bolles 1981): fit few rows, count who agrees, keep the best, refit to those.
+"""RANSAC (Fischler, Bolles 1981): fit few rows, count the inliers, keep the best, refit to those.
 
 Numbers: scikit-learn's RANSACRegressor with its defaults (least squares on as many rows as there
 are columns, agreement within the median absolute deviation of y, trials until a good one is 99 %
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.baselines.common import (
-    RivalFit,
+    BaselineFit,
     Setting,
     even_weights,
     losses_at,
@@ -30,7 +30,7 @@ from lrisk_cli.types import Array, Flags
 ROWS_A_COLUMN = 10
 
 
-def fit(problem: Problem, setting: Setting) -> RivalFit:
+def fit(problem: Problem, setting: Setting) -> BaselineFit:
     """Look for a consensus in at most setting.parameter trials and refit to it."""
     n_trials = int(setting.parameter)
     n, d = problem.rows.shape
@@ -41,7 +41,7 @@ def fit(problem: Problem, setting: Setting) -> RivalFit:
         agree, tried = class_consensus(problem, setting, size, n_trials), n_trials
     W = refit(problem, even_weights(agree))
     note = f"{percent(agree)} of the rows agree with the best of {tried} trials"
-    return RivalFit(W, even_weights(agree), losses_at(problem, W), note)
+    return BaselineFit(W, even_weights(agree), losses_at(problem, W), note)
 
 
 def _regression_consensus(

@@ -12,7 +12,7 @@ from lrisk_cli.names import Task
 from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
 
 if TYPE_CHECKING:
-    from lrisk_cli.baselines.common import RivalFit
+    from lrisk_cli.baselines.common import BaselineFit
     from lrisk_cli.losses.base import Loss
     from lrisk_cli.rows.rows import Rows
     from lrisk_cli.types import Targets
@@ -33,7 +33,7 @@ class Family(Choice):
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
+class Baseline:
     """A method and its parameter (None: the default), spelled `name` or `name:parameter`."""
 
     name: str
@@ -43,21 +43,21 @@ class Rival:
         return spell(self.name, self.parameter)
 
 
-def parse_rival(text: str) -> Rival:
+def parse_baseline(text: str) -> Baseline:
     """Read `name` or `name:parameter`; a wrong one is refused with a sentence."""
-    return Rival(*parse_choice(text, "rival", FAMILIES))
+    return Baseline(*parse_choice(text, "rival", FAMILIES))
 
 
-def check_rival(rival: Rival, task: Task) -> None:
-    """Refuse a rival that cannot learn such a target."""
+def check_baseline(rival: Baseline, task: Task) -> None:
+    """Refuse a baseline that cannot learn such a target."""
     if task in FAMILIES[rival.name].tasks:
         return
     able = ", ".join(name for name, family in FAMILIES.items() if task in family.tasks)
     raise UsageError(f"{rival.name} does not learn {task}; leave it out, or choose among {able}")
 
 
-def fit_rival(
-    rival: Rival,
+def fit_baseline(
+    rival: Baseline,
     rows: "Rows",
     y: "Targets",
     loss: "Loss",
@@ -65,20 +65,20 @@ def fit_rival(
     *,
     eps: float,
     seed: int = 0,
-) -> "RivalFit":
-    """Fit a rival to the rows, the constant among its columns.
+) -> "BaselineFit":
+    """Fit a baseline to the rows, the constant among its columns.
 
     mu: the penalty mu/2 ||W||^2 on top of a mean of losses. eps: the fraction of rows that may be
-    bad, for the rivals that must be told. Linear algebra runs on one thread: results repeat.
+    bad, for the baselines that need it. Linear algebra runs on one thread: results repeat.
     """
-    from lrisk_cli.baselines.common import RivalFit, Setting
+    from lrisk_cli.baselines.common import BaselineFit, Setting
     from lrisk_cli.native.threads import one_thread
     from lrisk_cli.risk.spectrum import Spectrum
     from lrisk_cli.solvers.problem import make_problem
 
     if not 0.0 <= eps < 0.5:
         raise UsageError(f"the fraction of bad rows must be at least 0 and below 0.5; got {eps:g}")
-    check_rival(rival, loss.task)
+    check_baseline(rival, loss.task)
     parameter = FAMILIES[rival.name].parameter
     value = rival.parameter
     if value is None:
@@ -87,7 +87,7 @@ def fit_rival(
     problem = make_problem(rows, y, loss, Spectrum("mean"), mu)
     method = import_module(f"lrisk_cli.baselines.{rival.name.replace('-', '_')}")
     with one_thread():
-        found: RivalFit = method.fit(problem, setting)
+        found: BaselineFit = method.fit(problem, setting)
     return found
 
 

@@ -1,15 +1,16 @@
 """SEVER (Diakonikolas, Kamath, Kane, Li, Steinhardt, Stewart: ICML 2019).
 
 Repeat: fit W to the rows left; score them by the size of their centred gradient along the top
-singular direction of all centred gradients; drop the share eps/2 with the largest scores. Classes
-are filtered one by one, as in the authors' code, which runs 4 rounds on numbers and 2 on classes.
+singular direction of all centred gradients; drop the fraction eps/2 with the largest scores.
+Classes are filtered one by one, as in the authors' code, which runs 4 rounds on numbers and 2 on
+classes.
 """
 
 from typing import Any
 
 import numpy as np
 
-from lrisk_cli.baselines.common import RivalFit, Setting, even_weights, refit
+from lrisk_cli.baselines.common import BaselineFit, Setting, even_weights, refit
 from lrisk_cli.names import Task
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.solvers.problem import Problem
@@ -21,20 +22,20 @@ ACCURACY = 1e-8
 TINY = float(np.finfo(np.float64).tiny)
 
 
-def gradient_scores(rows: Rows, slopes: Array, seed: int) -> Array:
+def gradient_scores(rows: Rows, derivatives: Array, seed: int) -> Array:
     """|(g_i - mean g).v|, g_i = x_i slopes_i', v the direction in which they vary most. (n,)."""
     from scipy.sparse.linalg import LinearOperator, eigsh  # takes a while to load
 
-    (n, d), k = rows.shape, slopes.shape[1]
-    mean = rows.transposed_times(slopes) / n
+    (n, d), k = rows.shape, derivatives.shape[1]
+    mean = rows.transposed_times(derivatives) / n
 
     def along(V: Array) -> Array:
         V = V.reshape(d, k)
-        return np.asarray(np.sum(slopes * rows.times(V), axis=1) - np.sum(mean * V))
+        return np.asarray(np.sum(derivatives * rows.times(V), axis=1) - np.sum(mean * V))
 
     def back(u: Array) -> Array:
         # What `along` gives sums to 0, so the mean need not be taken off again.
-        return rows.transposed_times(slopes * u[:, None]).ravel()
+        return rows.transposed_times(derivatives * u[:, None]).ravel()
 
     if d * k == 1:
         return np.abs(along(np.ones(1)))
@@ -46,18 +47,18 @@ def gradient_scores(rows: Rows, slopes: Array, seed: int) -> Array:
     return np.abs(along(V[:, 0]))
 
 
-def survivors(scores: Array, share: float) -> Flags:
-    """Scores below their (1 - share)-quantile; all of them, if that would leave none. (n,)."""
-    stay = scores < np.quantile(scores, 1.0 - share)
-    return stay if share > 0.0 and stay.any() else np.ones(len(scores), dtype=np.bool_)
+def survivors(scores: Array, fraction: float) -> Flags:
+    """Scores below their (1 - fraction)-quantile; all of them, if that would leave none. (n,)."""
+    stay = scores < np.quantile(scores, 1.0 - fraction)
+    return stay if fraction > 0.0 and stay.any() else np.ones(len(scores), dtype=np.bool_)
 
 
 def filter_rows(problem: Problem, W: Array, left: Flags, setting: Setting) -> tuple[Flags, Array]:
     """The rows that stay, and scores from 0 to 1, 0 for rows that were not judged. (n,), (n,)."""
-    slopes = problem.loss.derivatives(problem.margins(W), problem.y)
+    derivatives = problem.loss.derivatives(problem.margins(W), problem.y)
     stay, scores = left.copy(), np.zeros(problem.n_rows)
     for group in _groups(problem, left):
-        found = gradient_scores(problem.rows.take(group), slopes[group], setting.seed)
+        found = gradient_scores(problem.rows.take(group), derivatives[group], setting.seed)
         stay[group] = survivors(found, 0.5 * setting.eps)
         scores[group] = found / max(float(found.max()), TINY)
     return stay, scores
@@ -70,11 +71,10 @@ def _groups(problem: Problem, left: Flags) -> list[Index]:
     return [np.flatnonzero(left & (problem.y == label)) for label in np.unique(problem.y[left])]
 
 
-def fit(problem: Problem, setting: Setting) -> RivalFit:
+def fit(problem: Problem, setting: Setting) -> BaselineFit:
     """Filter for setting.parameter rounds (0: as many as the paper), then fit to what is left.
 
-    scores: the rounds that a row missed, plus its share of the largest score where it was judged
-    last.
+    scores: the rounds that a row missed, plus its score relative to the largest in its last round.
     """
     n_rounds = int(setting.parameter) or ROUNDS[problem.loss.task]
     left, scores = np.ones(problem.n_rows, dtype=np.bool_), np.zeros(problem.n_rows)
@@ -87,4 +87,4 @@ def fit(problem: Problem, setting: Setting) -> RivalFit:
         left = stay
         W = refit(problem, even_weights(left), W)
     note = f"{np.count_nonzero(~left)} rows dropped in at most {n_rounds} rounds"
-    return RivalFit(W, even_weights(left), scores, note)
+    return BaselineFit(W, even_weights(left), scores, note)

@@ -9,13 +9,13 @@ the row in the middle weighs 1/n, as in ridge, against mu.
 
 import numpy as np
 
-from lrisk_cli.baselines.common import RivalFit, Setting, losses_at, refit, residuals_at
+from lrisk_cli.baselines.common import BaselineFit, Setting, losses_at, refit, residuals_at
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
 MAX_FITS, MAX_FITS_PER_STAGE = 500, 50
 FINE = 100.0
-# Residuals below this share of the largest target are rounding.
+# Residuals below this fraction of the largest target are rounding.
 ROUNDING = 1e-14
 
 
@@ -25,13 +25,13 @@ def truncated_weights(residuals: Array, M: float) -> Array:
     return np.asarray(np.median(sizes) / sizes) / len(sizes)
 
 
-def fit(problem: Problem, setting: Setting) -> RivalFit:
+def fit(problem: Problem, setting: Setting) -> BaselineFit:
     """Run the stages, eta = setting.parameter, from w = 0."""
     eta = setting.parameter
     W = np.zeros(problem.shape)
     reach = float(np.max(np.abs(problem.y)))
     if reach == 0.0:
-        return RivalFit(W, None, losses_at(problem, W), "the target is 0 everywhere")
+        return BaselineFit(W, None, losses_at(problem, W), "the target is 0 everywhere")
     M, residuals, n_fits = 1.0 / reach, residuals_at(problem, W), 0
     while n_fits < MAX_FITS:
         for _ in range(MAX_FITS_PER_STAGE):
@@ -44,4 +44,4 @@ def fit(problem: Problem, setting: Setting) -> RivalFit:
             break
         M *= eta
     note = f"{n_fits} weighted fits, residuals below {1.0 / M:.2g} count alike"
-    return RivalFit(W, weights / weights.sum(), losses_at(problem, W), note)
+    return BaselineFit(W, weights / weights.sum(), losses_at(problem, W), note)

@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from lrisk_cli.baselines.common import RivalFit, Setting, losses_at, need_sklearn
+from lrisk_cli.baselines.common import BaselineFit, Setting, losses_at, need_sklearn
 from lrisk_cli.errors import DataError
 from lrisk_cli.names import Task
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
 INSENSITIVE = 0.1
-# Cheap ones: liblinear sets rows aside whose side is settled.
+# Iterations are cheap: liblinear shrinks the set of active rows.
 MAX_ITERATIONS = 100000
 
 
-def fit(problem: Problem, setting: Setting) -> RivalFit:
+def fit(problem: Problem, setting: Setting) -> BaselineFit:
     """Hinge or insensitive losses in place of the problem's."""
     need_sklearn("svm")
     from sklearn.exceptions import ConvergenceWarning
@@ -38,7 +38,7 @@ def fit(problem: Problem, setting: Setting) -> RivalFit:
     note = f"C = {cost:.6g}"
     if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
         note += f"; liblinear stopped after {MAX_ITERATIONS} iterations, short of its optimum"
-    return RivalFit(W, None, losses_at(problem, W), note)
+    return BaselineFit(W, None, losses_at(problem, W), note)
 
 
 def _numbers(problem: Problem, options: dict[str, Any]) -> Array:

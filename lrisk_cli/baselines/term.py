@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from lrisk_cli.baselines.common import RivalFit, Setting, losses_at, metric, refit
+from lrisk_cli.baselines.common import BaselineFit, Setting, losses_at, metric, refit
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
 CONTINUATION = (1.0 / 64.0, 1.0 / 16.0, 0.25)
 # Each round of L-BFGS works in the metric of the weights it starts with.
 MAX_ROUNDS, MAX_ITERATIONS, MEMORY = 30, 60, 20
-# Stop when g' H^-1 g, twice what a Newton step would gain, is this share of F_t(0).
+# Stop when g' H^-1 g, twice what a Newton step would gain, is this fraction of F_t(0).
 TOLERANCE = 1e-14
 
 
@@ -82,17 +82,17 @@ def _in_metric(problem: Problem, t: float, W: Array, factor: Array) -> Any:
     return value_and_gradient
 
 
-def fit(problem: Problem, setting: Setting) -> RivalFit:
+def fit(problem: Problem, setting: Setting) -> BaselineFit:
     """Minimise F_t for t = setting.parameter."""
     t = setting.parameter
     W = refit(problem, problem.sigma)
     ends = []
     if t < 0.0:
         ends.append((*minimise_tilted(problem, t, np.zeros(problem.shape)), "zero"))
-        for share in CONTINUATION:
-            W = minimise_tilted(problem, share * t, W)[1]
+        for fraction in CONTINUATION:
+            W = minimise_tilted(problem, fraction * t, W)[1]
     ends.append((*minimise_tilted(problem, t, W), "the mean's fit"))
     value, W, weights, start = min(ends, key=lambda end: end[0])
     n_effective = 1.0 / float(weights @ weights)
     note = f"tilted loss {value:.6g}, from {start}; as if on {n_effective:.0f} rows"
-    return RivalFit(W, weights, losses_at(problem, W), note)
+    return BaselineFit(W, weights, losses_at(problem, W), note)

@@ -8,7 +8,7 @@ trims twice the fraction of bad rows (factor 2); factor 1 keeps as many as are t
 import numpy as np
 
 from lrisk_cli.baselines.common import (
-    RivalFit,
+    BaselineFit,
     Setting,
     even_weights,
     losses_at,
@@ -44,11 +44,11 @@ def least(losses: Array, n_kept: int) -> Flags:
     return kept
 
 
-def fit(problem: Problem, setting: Setting) -> RivalFit:
+def fit(problem: Problem, setting: Setting) -> BaselineFit:
     """Trim round(factor eps n) rows, factor = setting.parameter, but keep one."""
     n = problem.n_rows
     n_kept = max(n - round(setting.parameter * setting.eps * n), 1)
     W, kept, objectives = alternate(problem, n_kept)
     end = "settled" if len(objectives) < MAX_STEPS else "not settled"
     note = f"{percent(kept)} of the rows kept, {end} after {len(objectives)} fits"
-    return RivalFit(W, even_weights(kept), losses_at(problem, W), note)
+    return BaselineFit(W, even_weights(kept), losses_at(problem, W), note)

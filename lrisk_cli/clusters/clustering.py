@@ -1,4 +1,4 @@
-"""Rows, a number of clusters and a spectrum give centres, and centres place rows.
+"""Rows, a number of clusters and a spectrum -> centres, and the assignment of rows to them.
 
 Minimises R(C) = sum_i sigma_i l_(i)(C), l_i(C) = min_j ||x_i - c_j||^2. With a falling spectrum the
 rows far from every centre count little or nothing. R is not convex: several starts, the best kept.
@@ -22,7 +22,7 @@ from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array
 
-# A row that the risk gives less than this share of the even weight 1/n is an outlier.
+# A row that the risk gives less than this fraction of the even weight 1/n is an outlier.
 OUTLIER_SHARE = 0.01
 # Squares of larger numbers, summed over columns, might overflow in a kernel.
 LARGEST_NUMBER = 1e140
@@ -68,8 +68,8 @@ class Clustering:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placement:
-    """Rows among centres. clusters, losses (squared distances), weights: (n,).
+class Assignment:
+    """The assignment of rows to centres. clusters, losses (squared distances), weights: (n,).
 
     objective: the risk of these rows. threshold: the distance beyond which rows are outliers; None
     where the risk counts every row.
@@ -88,7 +88,7 @@ class Placement:
 
     @property
     def outliers(self) -> NDArray[np.bool_]:
-        """Rows that the risk gives next to nothing."""
+        """Rows with almost no weight under the risk."""
         return find_outliers(self.losses, self.threshold)
 
 
@@ -112,7 +112,7 @@ def as_matrix(rows: Rows) -> Array:
 
 
 def check_rows(label: str, X: Array, k: int) -> None:
-    """DataError where k clusters cannot be told apart, or distances would not be numbers."""
+    """DataError where there are fewer than k distinct rows, or distances would overflow."""
     found = np.empty(max(k, 2), dtype=np.int32)
     n_distinct = core.count_distinct(X, found)
     if n_distinct == 1:
@@ -133,16 +133,16 @@ def find_clusters(
     X: Array, ks: Sequence[int], options: ClusterOptions, report: Report = silent
 ) -> tuple[Clustering, ...]:
     """One clustering for each k asked for. X: (n, d), C order, at least max(ks) distinct rows."""
-    weigher = RowWeighter(options.risk, options.risk.weights(len(X)))
-    return tuple(_cluster(X, k, weigher, options, report) for k in ks)
+    row_weighter = RowWeighter(options.risk, options.risk.weights(len(X)))
+    return tuple(_cluster(X, k, row_weighter, options, report) for k in ks)
 
 
 def cluster_rows(
     X: Array, k: int, options: ClusterOptions, report: Report = silent
-) -> tuple[Clustering, Placement]:
+) -> tuple[Clustering, Assignment]:
     """k clusters, and the rows among them; distances to the nearest centre score outliers."""
     (clustering,) = find_clusters(X, (k,), options, report)
-    return clustering, place_rows(X, clustering.centres, options.risk)
+    return clustering, assign_rows(X, clustering.centres, options.risk)
 
 
 def pick(clusterings: Sequence[Clustering]) -> Clustering:
@@ -151,16 +151,16 @@ def pick(clusterings: Sequence[Clustering]) -> Clustering:
     return max(scored, key=lambda each: each.criterion or 0.0) if scored else clusterings[0]
 
 
-def place_rows(X: Array, centres: Array, risk: Spectrum) -> Placement:
-    """Each row to its nearest centre, in an order of sums that depends on nothing else."""
+def assign_rows(X: Array, centres: Array, risk: Spectrum) -> Assignment:
+    """Assign each row to its nearest centre, with a fixed order of summation."""
     # Before the losses, since the making of a spectrum takes memory.
-    weigher = RowWeighter(risk, risk.weights(len(X)))
+    row_weighter = RowWeighter(risk, risk.weights(len(X)))
     clusters, losses = nearest(X, centres)
-    weighed = weigher.weigh(losses)
+    weighed = row_weighter.weigh(losses)
     counted = weighed.lam >= OUTLIER_SHARE / len(X)
     farthest = float(np.max(losses, where=counted, initial=0.0))
     threshold = None if counted.all() else float(np.sqrt(farthest))
-    return Placement(clusters, losses, weighed.lam, weighed.value, threshold)
+    return Assignment(clusters, losses, weighed.lam, weighed.value, threshold)
 
 
 def nearest(X: Array, centres: Array) -> tuple[NDArray[np.int32], Array]:
@@ -188,11 +188,11 @@ def find_outliers(losses: Array, threshold: float | None) -> NDArray[np.bool_]:
 
 
 def _cluster(
-    X: Array, k: int, weigher: RowWeighter, options: ClusterOptions, report: Report
+    X: Array, k: int, row_weighter: RowWeighter, options: ClusterOptions, report: Report
 ) -> Clustering:
     """Every start to its end; the k-th clustering depends on k and the seed, not on other k."""
     generator = np.random.Generator(np.random.PCG64([options.seed, k]))
-    descend = _descender(X, k, weigher, options, generator)
+    descend = _descender(X, k, row_weighter, options, generator)
     starts: list[Descent] = []
     for number in range(options.starts):
         starts.append(descend(number))
@@ -201,7 +201,7 @@ def _cluster(
     best = min(starts, key=lambda start: start.objective)
     del descend  # and its memory for every row
     clusters, losses = nearest(X, best.centres)
-    lam = weigher.weigh(losses).lam
+    lam = row_weighter.weigh(losses).lam
     masses = sum_by_cluster(clusters, lam, k)
     order = np.argsort(-masses, kind="stable")
     n_counted = 1.0 / core.compensated_dot(lam, lam)
@@ -212,18 +212,18 @@ def _cluster(
 def _descender(
     X: Array,
     k: int,
-    weigher: RowWeighter,
+    row_weighter: RowWeighter,
     options: ClusterOptions,
     generator: np.random.Generator,
 ) -> Callable[[int], Descent]:
     """Runs the start of a number; the first of sgd is at 0, as in the paper."""
     if options.solver is ClusterSolver.LLOYD:
-        lloyd = Lloyd(X, k, weigher)
+        lloyd = Lloyd(X, k, row_weighter)
         return lambda _: lloyd.descend(
             draw_seeds(X, k, options.risk, generator), options.tol, options.max_iterations
         )
     state = generator.integers(1, 2**63, size=4, dtype=np.uint64)
-    batches = Minibatches(X, k, weigher, options.batch_size, state)
+    batches = Minibatches(X, k, row_weighter, options.batch_size, state)
 
     def descend(number: int) -> Descent:
         at_zero = np.zeros((k, X.shape[1]))

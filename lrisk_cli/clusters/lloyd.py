@@ -34,10 +34,10 @@ class Lloyd:
     Hamerly's bounds spare the comparison of rows whose centre cannot have changed.
     """
 
-    def __init__(self, X: Array, k: int, weigher: RowWeighter) -> None:
+    def __init__(self, X: Array, k: int, row_weighter: RowWeighter) -> None:
         n_rows, n_columns = X.shape
         self._X = X
-        self._weigher = weigher
+        self._row_weighter = row_weighter
         self._assignment = np.zeros(n_rows, dtype=np.int32)
         self._losses = np.empty(n_rows)
         self._lam = self._losses
@@ -72,7 +72,7 @@ class Lloyd:
         """Renew the weights; the risk."""
         # The last weights go before the next come: memory for every row is dear.
         self._lam = self._losses
-        weighed = self._weigher.weigh(self._losses)
+        weighed = self._row_weighter.weigh(self._losses)
         self._lam = weighed.lam
         return weighed.value
 

@@ -1,4 +1,4 @@
-"""Centres to start from become better ones by steps on the risk of random batches of rows.
+"""Improve initial centres by gradient steps on the risk of random batches of rows.
 
 C <- C - eta sum_b sigma_b grad l_(b)(C), the losses of a batch sorted and weighed by the spectrum
 in as many bins: what Mehta et al. run from centres at 0. The step is constant, so the centres keep
@@ -19,14 +19,14 @@ class Minibatches:
     """Batches of the rows X, drawn without replacement from the state `rng`, for several starts."""
 
     def __init__(
-        self, X: Array, k: int, weigher: RowWeighter, batch_size: int, rng: NDArray[np.uint64]
+        self, X: Array, k: int, row_weighter: RowWeighter, batch_size: int, rng: NDArray[np.uint64]
     ) -> None:
         n_rows = len(X)
         size = min(batch_size, n_rows)
         self._X = X
-        self._weigher = weigher
+        self._row_weighter = row_weighter
         self._rng = rng
-        self._sigma = weigher.spectrum.weights(size)
+        self._sigma = row_weighter.spectrum.weights(size)
         self._pool = np.arange(n_rows, dtype=np.int32)
         self._nearest, self._order = np.empty((2, size), dtype=np.int32)
         self._batch_losses = np.empty(size)
@@ -54,4 +54,4 @@ class Minibatches:
         core.nearest_centres(self._X, centres, self._assignment, self._losses)
         if not np.isfinite(self._losses).all():
             raise InvalidOption("step", ": the centres diverged; pass a smaller one")
-        return self._weigher.weigh(self._losses).value
+        return self._row_weighter.weigh(self._losses).value

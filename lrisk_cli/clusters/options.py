@@ -1,4 +1,4 @@
-"""How many clusters to find and by which method, as the user says it."""
+"""Options: how many clusters to find, and by which method."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar

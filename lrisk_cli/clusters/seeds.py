@@ -31,7 +31,7 @@ def draw_seeds(X: Array, k: int, spectrum: Spectrum, generator: Generator) -> Ar
     sample = _sample(X, k, generator)
     centres = _draw_among(sample, k, spectrum, generator)
     if centres is None:
-        # Repeated rows crowd out the others in a sample: take each that is distinct.
+        # Duplicates dominate the sample: take each distinct row instead.
         found = np.empty(k, dtype=np.int32)
         core.count_distinct(X, found)
         centres = X[found]
@@ -47,21 +47,21 @@ def _sample(X: Array, k: int, generator: Generator) -> Array:
 
 def _draw_among(X: Array, k: int, spectrum: Spectrum, generator: Generator) -> Array | None:
     """The centres, or None where X has fewer than k distinct rows."""
-    weigher = RowWeighter(spectrum, spectrum.weights(len(X)))
+    row_weighter = RowWeighter(spectrum, spectrum.weights(len(X)))
     n_trials = 2 + int(log(k))
     centres = np.empty((k, X.shape[1]))
     centres[0] = X[generator.integers(len(X))]
     losses = np.full(len(X), np.inf)
     core.closer_losses(X, centres[0], losses, losses)
     for j in range(1, k):
-        masses = weigher.weigh(losses).lam * losses
+        masses = row_weighter.weigh(losses).lam * losses
         if not masses.any():
             # All that the risk counts is covered; the rest still tells rows apart.
             masses = losses
         if not masses.any():
             return None
         rows = _draw_rows(masses, n_trials, generator)
-        trials = [_with_centre(X, row, losses, weigher) for row in rows]
+        trials = [_with_centre(X, row, losses, row_weighter) for row in rows]
         best = min(range(n_trials), key=lambda t: trials[t][0])
         centres[j], losses = X[rows[best]], trials[best][1]
     return centres
@@ -75,8 +75,10 @@ def _draw_rows(masses: Array, count: int, generator: Generator) -> NDArray[np.in
     return np.asarray(drawn, dtype=np.intp)
 
 
-def _with_centre(X: Array, row: int, losses: Array, weigher: RowWeighter) -> tuple[float, Array]:
+def _with_centre(
+    X: Array, row: int, losses: Array, row_weighter: RowWeighter
+) -> tuple[float, Array]:
     """The risk and the losses once this row is a centre too."""
     closer = np.empty(len(X))
     core.closer_losses(X, X[row], losses, closer)
-    return weigher.weigh(closer).value, closer
+    return row_weighter.weigh(closer).value, closer

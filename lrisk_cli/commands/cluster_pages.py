@@ -1,4 +1,4 @@
-"""What the options of a page of clusters ask for."""
+"""Options of a page of clusters."""
 
 from typing import TYPE_CHECKING
 

@@ -1,10 +1,10 @@
-"""`lrisk compare`: risks and rivals on the user's own table."""
+"""`lrisk compare`: risks and baselines on the user's own table."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-from lrisk_cli.baselines.registry import Rival, parse_rival
+from lrisk_cli.baselines.registry import Baseline, parse_baseline
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary, without
 from lrisk_cli.design.options import Columns
@@ -107,13 +107,13 @@ def _fits(
     return fits
 
 
-def _parse_rivals(texts: Sequence[str]) -> tuple[Rival, ...] | None:
+def _parse_rivals(texts: Sequence[str]) -> tuple[Baseline, ...] | None:
     """Those named; None where none was, and nothing for `none`."""
     if not texts:
         return None
     if list(texts) == ["none"]:
         return ()
-    rivals = tuple(parse_rival(text) for text in texts)
+    rivals = tuple(parse_baseline(text) for text in texts)
     names = [str(each) for each in rivals]
     for name in names:
         if names.count(name) > 1:

@@ -33,8 +33,8 @@ def config(
         lrisk config
         lrisk config fit --json
     """
-    from lrisk_cli.commands.held_options import held_document, print_held
-    from lrisk_cli.commands.settings import Held, defaults_of, hold
+    from lrisk_cli.commands.effective_options import effective_document, print_effective
+    from lrisk_cli.commands.settings import EffectiveOption, defaults_of, find_effective
     from lrisk_cli.reports.documents import print_document
 
     assert context.parent is not None  # noqa: S101
@@ -42,16 +42,16 @@ def config(
     if command is not None:
         check_command(command, commands)
     file = config_of(context)
-    held: dict[str, dict[str, Held]] = {}
+    effective: dict[str, dict[str, EffectiveOption]] = {}
     for name, settings in known_settings(commands).items():
-        found = hold(name, settings, file, os.environ)
+        found = find_effective(name, settings, file, os.environ)
         if command == name:
-            held[name] = {**defaults_of(settings), **found}
+            effective[name] = {**defaults_of(settings), **found}
         elif command is None and found:
-            held[name] = found
+            effective[name] = found
     path = None if file is None else file.path
     if document.json:
-        print_document(held_document(path, held))
+        print_document(effective_document(path, effective))
     else:
-        print_held(path, held)
+        print_effective(path, effective)
     return 0

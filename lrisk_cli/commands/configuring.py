@@ -14,7 +14,7 @@ from lrisk_cli.commands.settings import (
     ConfigFile,
     Setting,
     check_names,
-    hold,
+    find_effective,
     is_anything_set,
     read_config,
     settings_of,
@@ -61,14 +61,16 @@ def configured(name: str, function: Command, others: Iterable[str]) -> Command:
 
 
 def _fill_in(context: typer.Context, named: str | None, name: str, others: Iterable[str]) -> None:
-    """Let the parser take for defaults what the file and the environment say."""
+    """Use the values of the file and the environment as the parser's defaults."""
     if not (named or is_anything_set()):
         return
     config = read_config(named)
     known = known_settings(others)
     check_names(config, os.environ, known)
-    held = hold(name, known[name], config, os.environ)
-    context.default_map = {known[name][key].parameter: each.value for key, each in held.items()}
+    effective = find_effective(name, known[name], config, os.environ)
+    context.default_map = {
+        known[name][key].parameter: each.value for key, each in effective.items()
+    }
     context.meta[META] = config
 
 

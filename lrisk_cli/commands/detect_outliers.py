@@ -71,7 +71,7 @@ def detect_outliers(
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.outliers import (
-        describe_border,
+        describe_threshold,
         outlier_sentences,
         outliers_document,
         print_outliers,
@@ -110,7 +110,7 @@ def detect_outliers(
         print_document(outliers_document(found))
     else:
         print_outliers(found)
-    rows, count = outlier_sentences(found), describe_border(found)
+    rows, count = outlier_sentences(found), describe_threshold(found)
     shown = Shown("detect-outliers", only_file(data.data), rows, count)
     skipped = checks.not_compared(found.figures)
     return conclude(checks, unnamed(found.verdicts), skipped, shown)

@@ -1,4 +1,4 @@
-"""What a quantile report is about: models from files, or fits made on the spot."""
+"""The models of a quantile report: from files, or fitted by the command."""
 
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ def files_subject(
 def fits_subject(
     models: ComparedModels, columns: Columns, penalty: Penalty, splits: RandomSplits
 ) -> "FitsOnSplits":
-    """The mean and the named risks, to be fitted on the spot."""
+    """The mean and the named risks, to be fitted by the command."""
     from lrisk_cli.api.quantile_report import FitsOnSplits
     from lrisk_cli.evaluation.loss_comparison import SplitPlan
     from lrisk_cli.evaluation.splits import hold_out

@@ -36,8 +36,8 @@ _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 class Setting:
     """An option of a command. kind: bool, int, float, str or a StrEnum; many: it is repeatable.
 
-    listed: its one text holds several values with commas between them. shown: what help says of
-    the default, where the default itself says nothing.
+    listed: its one text holds several values with commas between them. shown: the default as help
+    shows it, where the default itself says nothing.
     """
 
     key: str
@@ -50,8 +50,8 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What holds for an option, and where that comes from."""
+class EffectiveOption:
+    """The effective value of an option, and its source."""
 
     value: Any
     source: str
@@ -75,7 +75,7 @@ def is_ours(variable: str) -> bool:
 
 
 def is_anything_set() -> bool:
-    """Whether there is a file, or a variable, that could say something."""
+    """Whether there is a configuration file or a variable for options."""
     return os.path.lexists(FILE) or any(map(is_ours, os.environ))
 
 
@@ -97,16 +97,16 @@ def settings_of(command: Command) -> dict[str, Setting]:
 
 
 def _default_of(declared: Declared) -> Any:
-    """What the flag stands at; None for nothing."""
+    """The default of the flag; None where there is none."""
     if declared.many or declared.option.required:
         return None
     return False if declared.negated else declared.default
 
 
-def defaults_of(settings: Settings) -> dict[str, Held]:
-    """What holds where nothing is set; words of the help for what follows from other things."""
+def defaults_of(settings: Settings) -> dict[str, EffectiveOption]:
+    """The defaults; the words of the help where a default depends on other options."""
     return {
-        key: Held(each.shown if each.default is None else each.default, "default")
+        key: EffectiveOption(each.shown if each.default is None else each.default, "default")
         for key, each in settings.items()
     }
 
@@ -188,22 +188,22 @@ def _refuse_unknown(place: str, what: str, name: str, known: set[str]) -> None:
     raise UsageError(f"{place}: unknown {what} {name!r}; {hint}")
 
 
-def hold(
+def find_effective(
     command: str, settings: Settings, config: ConfigFile | None, environment: Mapping[str, str]
-) -> dict[str, Held]:
+) -> dict[str, EffectiveOption]:
     """What the file and the environment set for a command, by key."""
-    held: dict[str, Held] = {}
+    effective: dict[str, EffectiveOption] = {}
     for key, setting in settings.items():
         if config is not None and key in config.shared:
-            held[key] = _of_file(setting, config.shared[key], config.path)
+            effective[key] = _of_file(setting, config.shared[key], config.path)
         if config is not None and key in config.tables.get(command, {}):
             value = config.tables[command][key]
-            held[key] = _of_file(setting, value, f"{config.path} [{command}]")
+            effective[key] = _of_file(setting, value, f"{config.path} [{command}]")
         for variable in (_variable(key), _variable(key, command)):
             if environment.get(variable):
                 value = _of_variable(setting, environment[variable], variable)
-                held[key] = Held(value, variable)
-    return held
+                effective[key] = EffectiveOption(value, variable)
+    return effective
 
 
 def _variable(key: str, command: str | None = None) -> str:
@@ -211,18 +211,18 @@ def _variable(key: str, command: str | None = None) -> str:
     return PREFIX + name.upper().replace("-", "_")
 
 
-def _of_file(setting: Setting, value: Any, source: str) -> Held:
+def _of_file(setting: Setting, value: Any, source: str) -> EffectiveOption:
     """A value of TOML, as its option takes it."""
     refuse = partial(_refuse_value, f"{source}: {setting.key}", setting)
     if setting.many:
         values = value if isinstance(value, list) else [value]
-        return Held([_convert(setting, each, refuse) for each in values], source)
+        return EffectiveOption([_convert(setting, each, refuse) for each in values], source)
     if setting.listed and isinstance(value, list):
         texts = [_convert(setting, each, refuse) for each in value]
         if any("," in text for text in texts):
             raise refuse(value)
-        return Held(",".join(texts), source)
-    return Held(_convert(setting, value, refuse), source)
+        return EffectiveOption(",".join(texts), source)
+    return EffectiveOption(_convert(setting, value, refuse), source)
 
 
 def _of_variable(setting: Setting, text: str, variable: str) -> Any:

@@ -1,4 +1,4 @@
-"""Standard streams as a program is given them -> streams that it can write to, come what may."""
+"""Standard streams as a program is given them -> streams that it can always write to."""
 
 import io
 import os
@@ -30,7 +30,7 @@ def secure_streams() -> None:
     """Let no stream that is closed, full or left by its reader change how a command ends.
 
     A closed descriptor is opened on nothing: the next file would get its number, and with it the
-    talk that belongs there. Standard input that is closed stays so for who would read it.
+    messages meant for the stream. Standard input that is closed stays closed for its readers.
     """
     for number in (0, 1, 2):
         try:

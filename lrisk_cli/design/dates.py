@@ -1,8 +1,8 @@
 """Days since 1970 -> parts of the calendar as columns of numbers, and dates as words.
 
-Months and weekdays are 0/1 columns: their effects follow no line and no wave, and one that a fit
-has not seen moves nothing. The time of day is a sine and a cosine of one and of two turns a day, so
-that midnight has no edge and two peaks are possible. All parts are of UTC, times by the minute.
+Months and weekdays are 0/1 columns: their effects are neither linear nor periodic, and an unseen
+one has no effect. The time of day is a sine and a cosine of one and of two turns a day, so that
+midnight has no edge and two peaks are possible. All parts are of UTC, times by the minute.
 """
 
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ def spell_date(day: float, *, with_time: bool) -> str:
 def _split(days: Array) -> tuple[Integers, Integers, Integers]:
     """Month and weekday, counted from 0, and minute of the day.
 
-    By the nearest millisecond: as a share of a day 17:00 may lie just before it.
+    By the nearest millisecond: as a fraction of a day 17:00 may lie just before it.
     """
     moments = np.rint(days * DAY_MS).astype(np.int64)
     dates = moments // DAY_MS

@@ -290,7 +290,7 @@ def _encode_rows(
             text = texts.values[texts.codes[row]]
             raise unseen_cell(label, feature.name, int(raw.rows[row]), text)
         positions.append(found)
-    # The numbers as read stay: results speak in their units.
+    # The numbers as read are kept: results use their units.
     y, targets = _encode_target(raw.target, encoding.goal)
     n_rows, narrow, wide = len(raw.rows), raw.n_numbers, encoding.n_columns
     raw.buffer.resize(n_rows * wide)

@@ -1,4 +1,4 @@
-"""Usable rows -> how many of them repeat earlier ones, and what that means for rows held out."""
+"""Usable rows -> how many of them repeat earlier ones, and the consequence for held-out rows."""
 
 import numpy as np
 import numpy.typing as npt

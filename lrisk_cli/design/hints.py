@@ -220,9 +220,9 @@ def _find_leakage(
         if column.name in passed_over or np.count_nonzero(known) < FEWEST_ROWS:
             continue
         goals = sample.goals[known] - sample.goals[known].mean(axis=0)
-        share = _explained(cells[known], goals)
-        if share >= LEAKAGE:
-            yield column.name, f"correlation about {np.sqrt(share):.2f}"
+        fraction = _explained(cells[known], goals)
+        if fraction >= LEAKAGE:
+            yield column.name, f"correlation about {np.sqrt(fraction):.2f}"
     for column, codes in zip(texts, sample.codes, strict=True):
         known = codes >= 0
         n_known = np.count_nonzero(known)
@@ -230,9 +230,9 @@ def _find_leakage(
         if column.name in passed_over or n_known < FEWEST_ROWS or n_known < 10 * len(values):
             continue
         goals = sample.goals[known] - sample.goals[known].mean(axis=0)
-        share = _explained_by_groups(np.searchsorted(values, codes[known]), goals)
-        if share >= LEAKAGE:
-            yield column.name, f"about {100.0 * share:.0f} % explained"
+        fraction = _explained_by_groups(np.searchsorted(values, codes[known]), goals)
+        if fraction >= LEAKAGE:
+            yield column.name, f"about {100.0 * fraction:.0f} % explained"
 
 
 def _explained(cells: Array, goals: Array) -> float:
@@ -242,8 +242,8 @@ def _explained(cells: Array, goals: Array) -> float:
         moves = cells - cells.mean()
         spread = float(moves @ moves)
         slopes = moves @ goals
-        share = float(slopes @ slopes) / (spread * total) if spread * total > 0.0 else 0.0
-    return min(share, 1.0) if np.isfinite(share) else 0.0
+        fraction = float(slopes @ slopes) / (spread * total) if spread * total > 0.0 else 0.0
+    return min(fraction, 1.0) if np.isfinite(fraction) else 0.0
 
 
 def _explained_by_groups(places: npt.NDArray[np.intp], goals: Array) -> float:

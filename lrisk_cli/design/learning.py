@@ -91,7 +91,7 @@ def learn_target(
     scaled: bool,
     scaling: Scaling = Scaling.DEVIATION,
 ) -> Target:
-    """The target as the rows to learn from show it; refused when it has nothing to teach."""
+    """The target as the rows to learn from show it; refused when it is constant."""
     if classes:
         learned = Target(name, "class", classes=classes)
         seen = distinct(learned.encode(target))

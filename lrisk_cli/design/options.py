@@ -1,4 +1,4 @@
-"""Which columns a design is made of and how, as the user says it."""
+"""Options: which columns a design uses, and how they are encoded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ from lrisk_cli.types import Array, Codes, Flags
 RowNumbers = npt.NDArray[np.int64]
 
 GROWTH = 1 << 21  # numbers added when the buffer is full: 16 MB
-TEXT_BYTES = 150  # of a text beside its letters: an object, and its place in a dictionary
+TEXT_BYTES = 150  # overhead of a text: an object, and its entry in a dictionary
 BLOCK_NUMBERS = 1 << 16  # numbers worked on at a time: half a megabyte stays in the cache
 
 
@@ -60,7 +60,7 @@ class RawRows:
 
 @dataclass(frozen=True, slots=True)
 class UsableRows:
-    """All usable rows of a table, and what there is to say about the reading of it."""
+    """All usable rows of a table, and notes on how it was read."""
 
     rows: RawRows
     counts: RowCounts

@@ -1,4 +1,4 @@
-"""Clusters, distances and labels, batch by batch, say how well the clusters find the labels."""
+"""Clusters, distances and labels, batch by batch -> how well the clusters match the labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from lrisk_cli.types import Array, Flags
 
 Counts = NDArray[np.int64]
 
-# What a row's label makes of it.
+# Categories of rows by label.
 INLIER, PLANTED, UNKNOWN = 0, 1, 2
 
 
@@ -21,11 +21,11 @@ INLIER, PLANTED, UNKNOWN = 0, 1, 2
 class Agreement:
     """How clusters and labels agree.
 
-    accuracy: share of the inlier rows in the cluster that the best pairing of clusters with labels
-    gives their label. purity: share of them in a cluster whose commonest inlier label is theirs.
-    pairing: the label of each cluster, None for those left over. table: rows of each label (first)
-    in each cluster. inliers: True for the labels that count. average_precision: of finding the
-    other rows by their distance; None where there are none. n_unlabelled: rows without a label.
+    accuracy: fraction of the inlier rows in the cluster that the best pairing of clusters with
+    labels gives their label. purity: fraction of them in a cluster whose commonest inlier label is
+    theirs. pairing: the label of each cluster, None for those left over. table: rows of each label
+    (first) in each cluster. inliers: True for the labels that count. average_precision: of finding
+    the other rows by their distance; None where there are none. n_unlabelled: rows without a label.
     """
 
     accuracy: float
@@ -109,7 +109,7 @@ class LabelTally:
 
 
 def average_precision(scores: Array, positives: Flags) -> float | None:
-    """Mean over the positive rows of the share of positives among rows of no smaller score.
+    """Mean over the positive rows of the precision among rows of no smaller score.
 
     Equal scores are taken together. None where there is no positive row. Both (n,).
     """

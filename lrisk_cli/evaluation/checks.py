@@ -1,4 +1,4 @@
-"""What a command's figures are held to: its gates, and the figures of an earlier run."""
+"""Checks of a command's figures: its gates, and the figures of an earlier run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lrisk_cli.evaluation.registry import is_risk
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """What figures are held to. junit, github: where the verdicts go beside the results."""
+    """Checks of figures. junit, github: additional outputs of the verdicts."""
 
     command: str
     gates: tuple[Gate, ...]

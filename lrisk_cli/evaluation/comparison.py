@@ -1,8 +1,8 @@
-"""Risks and rivals on the same rows: fit each on one part of a table, judge it on the other.
+"""Risks and baselines on the same rows: fit each on one part of a table, evaluate it on the other.
 
-With planted corruption the part to learn from is spoilt, the part to judge by is not, and two more
-things are known: the fit on the clean rows alone (the oracle), and how well a method's scores find
-the planted rows.
+With planted corruption the training rows are corrupted, the test rows are not, and two more results
+are known: the fit on the clean rows alone (the oracle), and how well a method's scores find the
+planted rows.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from time import perf_counter
 
 import numpy as np
 
-from lrisk_cli.baselines.registry import Rival, check_rival, fit_rival
+from lrisk_cli.baselines.registry import Baseline, check_baseline, fit_baseline
 from lrisk_cli.design.design import (
     Design,
     DesignOptions,
@@ -34,19 +34,20 @@ from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Flags, Targets
 
 ORACLE = "oracle"
-Method = FitOptions | Rival | str
+Method = FitOptions | Baseline | str
 Judge = Callable[[Model], Figures]
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
-    """Who takes part, and under which conditions.
+class ComparisonPlan:
+    """Which methods are compared, and under which conditions.
 
-    fits: one for each risk, alike but for it. eps: the share of bad rows that rivals are told.
+    fits: one for each risk, equal in all other options. eps: the fraction of bad rows that
+    baselines are given.
     """
 
     fits: tuple[FitOptions, ...]
-    rivals: tuple[Rival, ...]
+    rivals: tuple[Baseline, ...]
     corruption: Corruption | None
     eps: float
     seed: int
@@ -56,7 +57,7 @@ class Contest:
 class Trial:
     """One method on one split. figures: of the rows it has not seen.
 
-    found: share of the planted rows among as many rows of the largest scores; precision: average
+    found: fraction of the planted rows among as many rows of the largest scores; precision: average
     precision of the scores. Both None where nothing was planted.
     """
 
@@ -67,8 +68,8 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A method over all splits."""
+class MethodResult:
+    """The results of a method on all splits."""
 
     method: str
     kind: str
@@ -101,8 +102,8 @@ class Comparison:
 
     task: Task
     counts: RowCounts
-    contest: Contest
-    standings: tuple[Standing, ...]
+    plan: ComparisonPlan
+    results: tuple[MethodResult, ...]
     n_splits: int
     judged_on: str
     notes: tuple[str, ...]
@@ -110,12 +111,12 @@ class Comparison:
     @property
     def corruption(self) -> str | None:
         """What was planted, as it was asked for."""
-        return None if self.contest.corruption is None else str(self.contest.corruption)
+        return None if self.plan.corruption is None else str(self.plan.corruption)
 
     @property
     def spoilt(self) -> str:
-        """What was planted, in words; nothing where nothing was."""
-        planted = self.contest.corruption
+        """What was planted, in words; empty where nothing was."""
+        planted = self.plan.corruption
         if planted is None:
             return ""
         return (
@@ -127,55 +128,55 @@ class Comparison:
 def compare(
     raw: RawDesign,
     columns: DesignOptions,
-    contest: Contest,
+    plan: ComparisonPlan,
     splits: Sequence[Flags],
     judged_on: str,
     judge: Judge | None = None,
     report: Report = silent,
 ) -> Comparison:
-    """Fit every method on the rows that a split leaves, and judge it on those that it takes out.
+    """Fit every method on the training rows of each split, and evaluate it on the test rows.
 
-    splits: True for the usable rows to judge by, (n,) each; judged_on: the same in words. judge:
-    rows of another table instead, so that no split takes any out.
+    splits: True for the usable rows to test on, (n,) each; judged_on: the same in words. judge:
+    evaluates on another table instead; then no split has test rows.
     """
     task, notes = find_task(raw, columns.task)
-    for rival in contest.rivals:
-        check_rival(rival, task)
+    for rival in plan.rivals:
+        check_baseline(rival, task)
     columns = replace(columns, task=task, unseen=Unseen.OTHER)
-    methods = _methods(contest)
+    methods = _methods(plan)
     trials: dict[str, list[Trial]] = {name: [] for name in methods}
     failures: dict[str, list[int]] = {}
     for at, left_out in enumerate(splits):
         train, test = _encode(raw, columns, left_out)
-        field = _Field(train, judge or _judge_by(test), contest, contest.seed + at)
+        on_split = _SplitTrials(train, judge or _judge_by(test), plan, plan.seed + at)
         for name, method in methods.items():
             try:
-                trials[name].append(field.try_out(method))
+                trials[name].append(on_split.run_trial(method))
             except DataError as error:
                 failures.setdefault(f"{name}: {error}", []).append(at)
             report(Progress("compare", sum(map(len, trials.values())), len(splits) * len(methods)))
-    standings = tuple(
-        Standing(name, _kind(method), tuple(trials[name]))
+    results = tuple(
+        MethodResult(name, _kind(method), tuple(trials[name]))
         for name, method in methods.items()
         if trials[name]
     )
     usable = raw.usable
     failed = (f"{why} ({len(at)} of {len(splits)} splits)" for why, at in failures.items())
     notes = (*notes, *usable.notes, *failed)
-    return Comparison(task, usable.counts, contest, standings, len(splits), judged_on, notes)
+    return Comparison(task, usable.counts, plan, results, len(splits), judged_on, notes)
 
 
-def _methods(contest: Contest) -> dict[str, Method]:
+def _methods(plan: ComparisonPlan) -> dict[str, Method]:
     """By name, in the order of the table."""
-    methods: dict[str, Method] = {str(fit.risk): fit for fit in contest.fits}
-    methods |= {str(rival): rival for rival in contest.rivals}
-    return methods if contest.corruption is None else methods | {ORACLE: ORACLE}
+    methods: dict[str, Method] = {str(fit.risk): fit for fit in plan.fits}
+    methods |= {str(rival): rival for rival in plan.rivals}
+    return methods if plan.corruption is None else methods | {ORACLE: ORACLE}
 
 
 def _kind(method: Method) -> str:
     if isinstance(method, FitOptions):
         return "risk"
-    return "rival" if isinstance(method, Rival) else ORACLE
+    return "rival" if isinstance(method, Baseline) else ORACLE
 
 
 def _encode(
@@ -199,26 +200,26 @@ def _judge_by(test: Design | None) -> Judge:
     return judge
 
 
-class _Field:
-    """One split: the rows to learn from, spoilt if asked, and what judges."""
+class _SplitTrials:
+    """One split: the training rows, corrupted if asked for, and the evaluation of a model."""
 
-    def __init__(self, train: Design, judge: Judge, contest: Contest, seed: int) -> None:
-        self._judge, self._contest, self._seed = judge, contest, seed
+    def __init__(self, train: Design, judge: Judge, plan: ComparisonPlan, seed: int) -> None:
+        self._judge, self._plan, self._seed = judge, plan, seed
         self._clean = train
         self._planted: Planted | None = None
-        if contest.corruption is not None:
+        if plan.corruption is not None:
             n_classes = len(train.encoding.target.classes) or None
             self._planted = corrupt(
-                train.rows, train.y, n_classes, contest.corruption, seed,
+                train.rows, train.y, n_classes, plan.corruption, seed,
                 intercept=train.encoding.intercept,
             )  # fmt: skip
             train = _with_rows(train, self._planted.rows, self._planted.y)
         self._train = train
-        self._features: Features = make_features(train, contest.fits[0])
-        self._like = fit_design(train, contest.fits[0], features=self._features).model
+        self._features: Features = make_features(train, plan.fits[0])
+        self._like = fit_design(train, plan.fits[0], features=self._features).model
 
-    def try_out(self, method: Method) -> Trial:
-        """Fit and judge one method."""
+    def run_trial(self, method: Method) -> Trial:
+        """Fit and evaluate one method."""
         began = perf_counter()
         model, scores = self._fit(method)
         seconds = perf_counter() - began
@@ -226,34 +227,34 @@ class _Field:
         if self._planted is None:
             return Trial(figures, seconds)
         mask = self._planted.mask
-        return Trial(figures, seconds, top_share(scores, mask), average_precision(scores, mask))
+        return Trial(figures, seconds, top_fraction(scores, mask), average_precision(scores, mask))
 
     def _fit(self, method: Method) -> tuple[Model, Array]:
-        """The model, and scores of the rows it learned from that are larger for odd ones."""
+        """The model, and outlier scores of its training rows."""
         if isinstance(method, FitOptions):
             model = fit_design(self._train, method, features=self._features).model
             return model, score_design(model, self._train).losses
-        if isinstance(method, Rival):
-            return self._fit_rival(method)
+        if isinstance(method, Baseline):
+            return self._fit_baseline(method)
         assert self._planted is not None  # noqa: S101
         good = np.flatnonzero(~self._planted.mask)
         clean = replace(self._clean, rows=self._clean.rows.take(good), y=self._clean.y[good])
-        options = replace(self._contest.fits[0], risk=Spectrum("mean"))
+        options = replace(self._plan.fits[0], risk=Spectrum("mean"))
         model = fit_design(clean, options).model
         return model, score_design(model, self._train).losses
 
-    def _fit_rival(self, rival: Rival) -> tuple[Model, Array]:
-        """A rival on the same features: the first fit's model with other coefficients."""
-        contest, train, like = self._contest, self._train, self._like
-        fit = fit_rival(
-            rival, self._features.phi, train.y, like.row_loss, like.l2, eps=contest.eps,
+    def _fit_baseline(self, rival: Baseline) -> tuple[Model, Array]:
+        """A baseline on the same features: the first fit's model with other coefficients."""
+        plan, train, like = self._plan, self._train, self._like
+        fit = fit_baseline(
+            rival, self._features.phi, train.y, like.row_loss, like.l2, eps=plan.eps,
             seed=self._seed,
         )  # fmt: skip
         return replace(like, coefficients=self._features.coefficients(fit.W)), fit.scores
 
 
-def top_share(scores: Array, mask: Flags) -> float:
-    """Of the m planted rows, the share among the m largest scores; ties by row."""
+def top_fraction(scores: Array, mask: Flags) -> float:
+    """Of the m planted rows, the fraction among the m largest scores; ties by row."""
     n_planted = int(np.count_nonzero(mask))
     top = np.argsort(-scores, kind="stable")[:n_planted]
     return float(np.mean(mask[top]))
@@ -263,19 +264,19 @@ def average_precision(scores: Array, mask: Flags) -> float:
     """Mean over the planted rows of the precision among all rows that score at least as high."""
     order = np.argsort(-scores, kind="stable")
     hits, ranked = np.cumsum(mask[order]), scores[order]
-    # Rows of one score stand or fall together.
+    # Rows of equal score count together.
     last = np.append(np.flatnonzero(np.diff(ranked)), len(ranked) - 1)
     precision, recall = hits[last] / (last + 1.0), hits[last] / hits[-1]
     return float(np.sum(np.diff(recall, prepend=0.0) * precision))
 
 
 def judged_risks() -> tuple[Spectrum, ...]:
-    """The risks of the losses that every method is judged by."""
+    """The risks of the losses that are reported for every method."""
     return tuple(parse_risk(text) for text in EVALUATED_RISKS)
 
 
 def _with_rows(design: Design, rows: Rows, y: Targets) -> Design:
-    """The design with spoilt rows; targets in units of the file follow y."""
+    """The design with corrupted rows; targets in units of the file follow y."""
     target = design.encoding.target
     units = np.asarray(target.mean + target.scale * y, dtype=np.float64)
     return replace(design, rows=rows, y=y, targets=y if target.classes else units)

@@ -14,7 +14,7 @@ from lrisk_cli.types import Targets
 # The paper's outliers: targets from N(5, 5^2), features times 100, targets times 10000.
 LABEL_MEAN, LABEL_DEVIATION = 5.0, 5.0
 FEATURE_FACTOR, TARGET_FACTOR = 100.0, 10000.0
-# More bad rows than good ones could not be told apart.
+# With more bad rows than good ones the two cannot be distinguished.
 FRACTION = Parameter(
     "FRACTION",
     "fraction of rows",
@@ -90,7 +90,7 @@ def corrupt(
 def _wrong_targets(
     kind: str, y: Targets, n_classes: int | None, rng: np.random.Generator
 ) -> Targets:
-    """What the corrupted rows claim: another class, a draw, or a multiple of the truth."""
+    """Targets of the corrupted rows: another class, a draw, or a multiple of the true one."""
     if n_classes is not None:
         # A shift by 1 .. C-1 reaches every other class alike; of two classes, the other.
         codes = y.astype(np.int32) + rng.integers(1, n_classes, size=len(y), dtype=np.int32)

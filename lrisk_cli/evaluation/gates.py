@@ -31,7 +31,7 @@ _GATE = re.compile(r"\s*([^<>=!\s]+)\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 FAIL_ON, WARN_ON = "fail_on", "warn_on"
 _LARGEST = sys.float_info.max
-# Results that are longer than this are none of ours.
+# Longer files are not results of lrisk.
 _MOST_BYTES = 16_000_000
 
 
@@ -55,14 +55,14 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Worsening:
-    """Fail when a metric is worse than its stored figure by more than a share of it.
+    """Fail when a metric is worse than its stored figure by more than a fraction of it.
 
-    Which way is worse is known of each metric. A figure of 0 leaves no room: any worse one fails.
+    Which way is worse is known of each metric. Next to a figure of 0 any worse one fails.
     """
 
     metric: str
     stored: float
-    share: float
+    fraction: float
     source: str
     warns: bool = False
 
@@ -74,8 +74,8 @@ class Worsening:
     @property
     def threshold(self) -> float:
         """The worst figure that passes."""
-        room = self.share * abs(self.stored)
-        return self.stored - room if larger_is_better(self.metric) else self.stored + room
+        margin = self.fraction * abs(self.stored)
+        return self.stored - margin if larger_is_better(self.metric) else self.stored + margin
 
     def __str__(self) -> str:
         return f"{self.metric}{self.comparison}{self.threshold!r}".removesuffix(".0")
@@ -83,7 +83,7 @@ class Worsening:
     def finding(self, value: float) -> str:
         """The sentence for a figure that is too much worse."""
         return (
-            f"{self.metric} is {value:.6g}, more than {100.0 * self.share:g} % worse than the "
+            f"{self.metric} is {value:.6g}, more than {100.0 * self.fraction:g} % worse than the "
             f"{self.stored:.6g} in {self.source}"
         )
 
@@ -121,18 +121,18 @@ class Verdict:
 class StoredFigures:
     """Figures of an earlier run, by model where it judged several (otherwise of None).
 
-    share: by how much a figure may be worse.
+    fraction: by how much a figure may be worse.
     """
 
     path: str
-    share: float
+    fraction: float
     figures: Mapping[str | None, Figures]
 
     def gates(self, figures: Figures, model: str | None = None) -> tuple[Worsening, ...]:
         """A gate for each figure that both runs have."""
         stored = self.figures.get(model, {})
         return tuple(
-            Worsening(name, value, self.share, self.path)
+            Worsening(name, value, self.fraction, self.path)
             for name in figures
             if (value := stored.get(name)) is not None
         )
@@ -167,21 +167,21 @@ def parse_gate(text: str, canonical: Callable[[str], str] = str, *, warns: bool 
     return Gate(canonical(metric), comparison, threshold, warns)
 
 
-def parse_share(text: str) -> float:
+def parse_fraction(text: str) -> float:
     """ "10%" or "0.1"; not negative. More than the whole needs its percent sign."""
     number, percent, rest = text.strip().partition("%")
-    share = _read_number(number.strip()) / (100.0 if percent else 1.0)
-    if rest or not (isfinite(share) and share >= 0.0):
+    fraction = _read_number(number.strip()) / (100.0 if percent else 1.0)
+    if rest or not (isfinite(fraction) and fraction >= 0.0):
         raise InvalidOption(
             "max_worsening", f"takes a share that is not negative, as 10% or 0.1; got {text!r}"
         )
-    if share > 1.0 and not percent:
+    if fraction > 1.0 and not percent:
         raise InvalidOption(
             "max_worsening",
-            f"would be {100.0 * share:g} %; write {text}% or a share, as 0.1",
+            f"would be {100.0 * fraction:g} %; write {text}% or a share, as 0.1",
             text,
         )
-    return share
+    return fraction
 
 
 def _read_number(text: str) -> float:
@@ -199,7 +199,7 @@ def _judge_one(gate: Gate | Worsening, value: float | None) -> Verdict:
     return Verdict(gate, value, holds)
 
 
-def read_stored(path: str, command: str, share: float) -> StoredFigures:
+def read_stored(path: str, command: str, fraction: float) -> StoredFigures:
     """The figures in a file that the command printed as JSON."""
     remedy = f"store one with: lrisk {command} ... {opt('json')} > {path}"
     try:
@@ -218,7 +218,7 @@ def read_stored(path: str, command: str, share: float) -> StoredFigures:
     found = _stored_figures(document)
     if not any(found.values()):
         raise DataError(f"{path}: holds no figures to compare with; {remedy}")
-    return StoredFigures(path, share, found)
+    return StoredFigures(path, fraction, found)
 
 
 def _stored_figures(document: Mapping[str, Any]) -> dict[str | None, Figures]:

@@ -23,7 +23,7 @@ from lrisk_cli.types import Array
 
 @dataclass(frozen=True, slots=True)
 class SplitPlan:
-    """How often to split the table at random, and what share of the rows to test on."""
+    """How often to split the table at random, and the fraction of rows to test on."""
 
     holdout: float
     seed: int
@@ -150,7 +150,7 @@ def _compared(
 
 
 def _check_comparable(first: str, baseline: Model, path: str, model: Model) -> None:
-    """Refuse models whose losses are not of the same thing."""
+    """Refuse models whose losses are not comparable."""
     if model.target.name != baseline.target.name:
         raise UsageError(
             f"{path} predicts '{model.target.name}' and {first} '{baseline.target.name}'; compare "

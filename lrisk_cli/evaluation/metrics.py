@@ -21,7 +21,7 @@ _CHUNK = 65_536
 
 
 class Tally:
-    """Collects scored rows; what it answers does not depend on how they were batched.
+    """Collects scored rows; its results do not depend on how they were batched.
 
     metrics: the names that the loss of the model brings; those of the task where none are given.
     half_squared: whether each loss is half the squared error, which then need not be kept.
@@ -182,7 +182,7 @@ def bootstrap_intervals(
     """Percentile intervals of each risk under resampling of the rows with replacement.
 
     A resample is a count for each sorted loss, so nothing is sorted again: with c the running sum
-    of the counts and Q(c) the mass that sigma puts above place c, its risk is
+    of the counts and Q(c) the mass that sigma puts above rank c, its risk is
     l_1 + sum_i Q(c_i) (l_(i+1) - l_i).
     """
     n = len(ascending)

@@ -1,4 +1,4 @@
-"""How models are validated, compared and gated, as the user says it."""
+"""Options: how models are validated, compared and checked by gates."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HOLDOUT, REPEATS = 0.25, 5
 MAX_WORSENING = "10%"
-# The fraction of bad rows that baselines expect where nothing was planted and nobody guesses.
+# The default fraction of bad rows that baselines expect where nothing was planted.
 USUAL_EPS = 0.1
 
 
@@ -112,7 +112,7 @@ class Methods:
     )
 
     def expected(self, planted: float | None) -> float:
-        """The fraction of bad rows that rivals are given. planted: the known one, if any."""
+        """The fraction of bad rows that baselines are given. planted: the known one, if any."""
         asked = self.contamination
         if asked is not None and not 0.0 < asked < 0.5:
             raise InvalidOption(
@@ -224,7 +224,7 @@ class QuantileOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gates:
-    """What figures are held to, and where the verdicts go."""
+    """Checks of the figures, and where the verdicts are written."""
 
     panel: ClassVar[str] = "Gates"
 
@@ -262,7 +262,7 @@ class Gates:
 
         canonical: spells a metric of this command, or refuses it.
         """
-        from lrisk_cli.evaluation.gates import parse_gate, parse_share, read_stored
+        from lrisk_cli.evaluation.gates import parse_fraction, parse_gate, read_stored
 
         if self.baseline_metrics is None and self.max_worsening is not None:
             add = opt("baseline_metrics", "FILE")
@@ -274,6 +274,6 @@ class Gates:
             *(parse_gate(text, canonical) for text in self.fail_on),
             *(parse_gate(text, canonical, warns=True) for text in self.warn_on),
         ]
-        share = parse_share(self.max_worsening or MAX_WORSENING)
+        share = parse_fraction(self.max_worsening or MAX_WORSENING)
         path = self.baseline_metrics
         return tuple(gates), None if path is None else read_stored(path, command, share)

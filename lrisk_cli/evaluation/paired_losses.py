@@ -8,22 +8,22 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design.raw_rows import Coded
 from lrisk_cli.errors import InvalidOption
-from lrisk_cli.evaluation.quantiles import TAIL, Comparison, average, compare, places
+from lrisk_cli.evaluation.quantiles import TAIL, Comparison, average, compare, quantile_ranks
 from lrisk_cli.tables.arrays import Buffer
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.types import Array
 
 MAX_GROUPS = 1000
-# Rows on which it is estimated how the losses of two models go together.
+# Rows on which the dependence of two models' losses is estimated.
 PAIRS = 65_536
 _GROWTH = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """The rows of one group. row_share: of all rows; tail_shares: its share of the rows in the tail
-    of the baseline and of each model, (1 + models,)."""
+    """The rows of one group. row_share: of all rows; tail_shares: its fraction of the rows in the
+    tail of the baseline and of each model, (1 + models,)."""
 
     name: str
     row_share: float
@@ -80,7 +80,7 @@ class PairedLosses:
         self, losses: Sequence[Array], pairs: Sequence[Array], pair_codes: Array, levels: Array
     ) -> tuple[Group, ...]:
         """Bring the rows of each group together, then compare group by group."""
-        (tail,) = places(self.n_rows, np.array([TAIL]))
+        (tail,) = quantile_ranks(self.n_rows, np.array([TAIL]))
         thresholds = [np.partition(each, tail - 1)[tail - 1] for each in losses]
         texts = self._groups.finish()
         order = np.argsort(texts.codes, kind="stable")
@@ -104,7 +104,7 @@ class PairedLosses:
 
 
 def average_groups(splits: Sequence[Sequence[Group]], test_share: float) -> tuple[Group, ...]:
-    """Groups averaged over the splits that have them; one that a split lacks has no share there."""
+    """Groups averaged over the splits that have them; one that a split lacks is empty there."""
     by_name: dict[str, list[Group]] = {}
     for groups in splits:
         for group in groups:

@@ -1,7 +1,7 @@
 """Losses of several models on the same rows give their quantiles, and the differences of these.
 
-Letters: n rows, p a level in (0, 1], l_(k) the k-th smallest loss, rho how far the losses of two
-models stay below their quantiles in the same rows.
+Letters: n rows, p a level in (0, 1], l_(k) the k-th smallest loss, rho the correlation between two
+models' losses being below their quantiles.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from lrisk_cli.types import Array
 CURVE = np.concatenate([np.arange(1, 198) / 200, np.arange(990, 1001) / 1000])
 # The tail is the worst tenth of the rows.
 TAIL = 0.9
-# Moves of a quantile's place that are tried.
+# Simulated shifts of a quantile's rank.
 _MOVES = 1000
 _CHUNK = 65_536
 _ALPHA = (1.0 - CONFIDENCE) / 2.0
@@ -64,7 +64,7 @@ class Comparison:
         return differences / (self.mean if self.mean > 0.0 else np.nan)
 
     def at(self, levels: Array) -> NDArray[np.intp]:
-        """Where the given levels, which must be among its own, stand in its arrays."""
+        """Indices of the given levels, which must be among its own."""
         return np.searchsorted(self.levels, levels)
 
 
@@ -125,8 +125,8 @@ def parse_level(text: str, place: str) -> float:
     return level
 
 
-def places(n_rows: int, levels: Array) -> NDArray[np.intp]:
-    """ceil(n p - 1e-9), the place of each quantile among the sorted losses, counted from 1."""
+def quantile_ranks(n_rows: int, levels: Array) -> NDArray[np.intp]:
+    """ceil(n p - 1e-9), the rank of each quantile among the sorted losses, counted from 1."""
     # In floating point 100 x 0.07 is above 7; and n p of a long table is off by n eps.
     slack = max(1e-9, 4e-16 * n_rows)
     return np.clip(np.ceil(n_rows * levels - slack), 1, n_rows).astype(np.intp)
@@ -139,14 +139,14 @@ def loss_quantiles(ascending: Array, levels: Array) -> Quantiles:
     Losses are not negative, so 0 stands in for r = 0; where s > n there is no upper end.
     """
     n = len(ascending)
-    r, s = order_places(n, levels)
+    r, s = interval_ranks(n, levels)
     low = np.where(r > 0, ascending[np.maximum(r, 1) - 1], 0.0)
     high = np.where(s <= n, ascending[np.minimum(s, n) - 1], np.nan)
-    return Quantiles(ascending[places(n, levels) - 1], low, high)
+    return Quantiles(ascending[quantile_ranks(n, levels) - 1], low, high)
 
 
 def tail_mean(ascending: Array, level: float) -> float:
-    """The superquantile: sum of the losses above place n p, one of them in part, over n (1-p).
+    """The superquantile: sum of the losses above rank n p, one of them in part, over n (1-p).
 
     Summed chunk by chunk: an array of weights would take as much memory as the losses.
     """
@@ -230,7 +230,7 @@ def better_from(levels: Array, differences: Array) -> float | None:
     return crossings(levels[worse[-1] :], differences[worse[-1] :])[0]
 
 
-def order_places(n: int, levels: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def interval_ranks(n: int, levels: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """r, s with P(N < r) <= 2.5 % and P(N >= s) <= 2.5 %, N binomial (n, p), as close as can be.
 
     Between 0 and n + 1. Both (levels,).
@@ -273,15 +273,15 @@ def _agreement(a: Array, b: Array, a_quantiles: Array, b_quantiles: Array) -> Ar
 def _difference_interval(a: Array, b: Array, levels: Array, rho: Array) -> tuple[Array, Array]:
     """Ends of a 95 % interval of the difference of two quantiles of paired losses. (levels,).
 
-    Resampling the rows moves the place of a quantile by about sqrt(n p (1-p)) places, and those of
-    two models together as far as rho says; the ends are percentiles over such moves. Where the
-    order statistics have no upper end, the difference has neither.
+    Resampling the rows shifts the rank of a quantile by about sqrt(n p (1-p)), and those of two
+    models with correlation rho; the ends are percentiles over such moves. Where the order
+    statistics have no upper end, the difference has neither.
     """
     n = len(a)
     z = np.random.Generator(np.random.PCG64(0)).standard_normal((2, _MOVES, 1))
     moved = rho * z[0] + np.sqrt(1.0 - rho * rho) * z[1]
     spread = np.sqrt(n * levels * (1.0 - levels))
-    middle = places(n, levels)
+    middle = quantile_ranks(n, levels)
 
     def moves(ascending: Array, by: Array) -> Array:
         at = np.rint(middle + spread * by).astype(np.intp)
@@ -290,7 +290,7 @@ def _difference_interval(a: Array, b: Array, levels: Array, rho: Array) -> tuple
     ends = np.percentile(
         moves(a, z[0]) - moves(b, moved), [100.0 * _ALPHA, 100.0 * (1.0 - _ALPHA)], axis=0
     )
-    unknown = order_places(n, levels)[1] > n
+    unknown = interval_ranks(n, levels)[1] > n
     return np.where(unknown, np.nan, ends[0]), np.where(unknown, np.nan, ends[1])
 
 

@@ -26,9 +26,9 @@ def rank(losses: Array, spectrum: Spectrum) -> Ranking:
     return Ranking(row_weights(losses, spectrum), rank_rows(losses))
 
 
-def rank_places(losses: Array) -> NDArray[np.intp]:
-    """Places of all losses in the order of their ranks; equal losses in row order. (n,)."""
-    # Turned over in place, which is exact: long tables have no room for a copy.
+def rank_order(losses: Array) -> NDArray[np.intp]:
+    """Indices of all losses in the order of their ranks; equal losses in row order. (n,)."""
+    # Negated in place, which is exact: a copy would take too much memory for long tables.
     np.negative(losses, out=losses)
     order = np.argsort(losses, kind="stable")
     np.negative(losses, out=losses)
@@ -36,16 +36,16 @@ def rank_places(losses: Array) -> NDArray[np.intp]:
 
 
 def largest_first(losses: Array, n_rows: int) -> NDArray[np.intp]:
-    """Places of the largest losses in the order of their ranks, without a sort of all of them."""
-    places = np.empty(0, np.intp)
+    """Indices of the largest losses in the order of their ranks, without a full sort."""
+    indices = np.empty(0, np.intp)
     for start in range(0, len(losses), _CHUNK):
         more = np.arange(start, min(start + _CHUNK, len(losses)))
-        if len(places) == n_rows:
-            more = more[losses[more] > losses[places].min(initial=np.inf)]
-        places = np.concatenate([places, more])
+        if len(indices) == n_rows:
+            more = more[losses[more] > losses[indices].min(initial=np.inf)]
+        indices = np.concatenate([indices, more])
         # All are in row order among equals, which a stable sort keeps.
-        places = places[np.argsort(-losses[places], kind="stable")[:n_rows]]
-    return places
+        indices = indices[np.argsort(-losses[indices], kind="stable")[:n_rows]]
+    return indices
 
 
 def losses_columns(

@@ -306,7 +306,7 @@ def judges_predictions(name: str) -> bool:
 
 
 def larger_is_better(name: str) -> bool:
-    """Whether a larger figure is good news; of risks and losses a smaller one is."""
+    """Whether larger is better; for risks and losses smaller is better."""
     base = name.partition(":")[0]
     return any(metric.larger_is_better for metric in METRICS if metric.name == base)
 

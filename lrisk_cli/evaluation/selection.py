@@ -1,4 +1,4 @@
-"""Choose a risk and a penalty by cross-validation: rows that a fit has not seen judge it."""
+"""Choose a risk and a penalty by cross-validation, on rows that the fits have not seen."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ from lrisk_cli.types import Index
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """How to choose: into how many folds the rows are dealt, by which seed, and what decides."""
+    """How to choose: the number of folds, the seed, and the metric that decides."""
 
     n_folds: int
     seed: int
@@ -75,7 +75,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class CrossValidation:
-    """All candidates in the order asked for, the best of them, and what was odd on the way."""
+    """All candidates in the order asked for, the best of them, and notes about unusual folds."""
 
     scheme: Scheme
     candidates: tuple[Candidate, ...]
@@ -137,12 +137,12 @@ def cross_validate(
     errors = candidates[0].loss.resolve(task).make(2).metrics
     scheme = replace(scheme, metric=check_metric(scheme.metric, task, errors))
     fold_of = folds(len(rows), scheme.n_folds, scheme.seed)
-    # A category that only the fold left out holds is the fault of the split, not of the table.
+    # A category that occurs only in the held-out fold is due to the split, not the table.
     columns = replace(columns, task=task, unseen=Unseen.OTHER)
     judged = []
     for fold in range(scheme.n_folds):
         place = f"{fold + 1} of {scheme.n_folds}"
-        # Held by nobody else, so that its designs are gone before the next are made.
+        # No other reference is kept, so its designs are freed before the next are made.
         judged.append(
             _judge(*_split(raw, columns, rows, fold_of == fold, place), candidates, scheme.metric)
         )

@@ -25,7 +25,7 @@ class WorstRows:
         self, rows: NDArray[np.int64], losses: Array, ids: pa.Array | None, *others: NDArray[Any]
     ) -> None:
         """Take one batch. others: arrays of what else to keep of a row. All (n,)."""
-        places = largest_first(losses, MOST_SHOWN).tolist() if len(losses) else []
+        indices = largest_first(losses, MOST_SHOWN).tolist() if len(losses) else []
         new = [
             (
                 float(losses[k]),
@@ -33,7 +33,7 @@ class WorstRows:
                 None if ids is None else ids[k].as_py(),
                 [values[k].item() for values in others],
             )
-            for k in places
+            for k in indices
         ]
         self._rows = sorted([*self._rows, *new], key=lambda row: -row[0])[:MOST_SHOWN]
 

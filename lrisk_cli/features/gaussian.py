@@ -23,7 +23,7 @@ from lrisk_cli.types import Array
 class GaussianEntry(MapEntry, frozen=True, kw_only=True, tag="rbf"):
     """exp(-gamma ||x - z||^2) for each landmark z, a row as encoded.
 
-    explained: share of the kernel's trace over the training rows that the landmarks span.
+    explained: fraction of the kernel's trace over the training rows that the landmarks span.
     """
 
     gamma: Positive

@@ -1,4 +1,4 @@
-"""Rows that stand for all others in a kernel, picked by pivoted Cholesky.
+"""Landmark rows of a kernel, picked by pivoted Cholesky.
 
 Letters: X (n, columns) rows, of which the first d columns count; Z (m, d) landmarks, K_ZZ = L L'
 with L lower triangular; phi(x) = L^-1 k(Z, x), so that phi(x).phi(z) is k(x, z) as far as the
@@ -14,7 +14,7 @@ from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Index
 
-# A pivot below this share of the largest k(x, x) is rounding: that row is spanned already. Scores
+# A pivot below this fraction of the largest k(x, x) is rounding: the row is spanned already. Scores
 # divide by its root, so they keep about ten of sixteen digits.
 ROUNDING = 1e-12
 # Landmarks that are picked together, and rows worked on together.
@@ -46,7 +46,7 @@ def all_landmarks(kernel: Kernel, X: Array, d: int) -> tuple[Landmarks, Array, A
     # K is symmetric, so its transpose is the same matrix in the order that LAPACK reads.
     upper, failed = lapack.dpotrf(K.T, lower=0, clean=1)
     if not failed and float(np.square(upper.diagonal()).min()) > tolerance:
-        # No row is spanned by those before it, so none needs to be looked for.
+        # No row is spanned by those before it, so no search is needed.
         phi = np.concatenate([upper.T, X[:, d:]], axis=1)
         return Landmarks(np.ascontiguousarray(X[:, :d]), upper.T), phi, K
     upper, pivots, m, _ = lapack.dpstrf(K.T, tol=tolerance, lower=0)
@@ -68,7 +68,7 @@ def pick_landmarks(
     rng: np.random.Generator,
     report: Report = silent,
 ) -> Landmarks:
-    """At most `rank` rows, fewer when no more than the share `leave` of the trace is left.
+    """At most `rank` rows, fewer when at most the fraction `leave` of the trace is left.
 
     Each pivot is drawn in proportion to its residual k(x, x) - ||phi(x)||^2. Taking the largest
     residual instead prefers outliers, and few such landmarks can span less than rows drawn blindly.
@@ -109,8 +109,8 @@ def _draw(residual: Array, count: int, rng: np.random.Generator) -> Index:
 def _accept(among: Array, chances: Array, least: float) -> tuple[Index, Array]:
     """Which of the rows drawn become pivots, and the factor of their residual kernel `among`.
 
-    One after the other, a row is accepted with the share of its residual that the rows before it
-    left: the rows accepted are those that single draws would have given.
+    One after the other, a row is accepted with the fraction of its residual that the rows before it
+    left as probability: the rows accepted are those that single draws would have given.
     """
     size = len(among)
     residual, before = among.diagonal().copy(), among.diagonal()

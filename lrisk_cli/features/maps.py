@@ -116,7 +116,7 @@ class KernelSpec:
 class LandmarkMap:
     """f(x) = sum_j W_j k(z_j, x) + W_constant. landmarks: (m, d) encoded rows z_j.
 
-    explained: the share of the kernel's trace over the training rows that the landmarks span.
+    explained: the fraction of the kernel's trace over the training rows that the landmarks span.
     """
 
     kernel: Kernel
@@ -158,12 +158,12 @@ def pack(Z: Array) -> Array:
     return np.ascontiguousarray(padded.reshape(n_blocks, LANES, d).transpose(0, 2, 1))
 
 
-def percentage(share: float) -> str:
-    """A share as people write it: "all" to rounding, and otherwise never 100 %."""
-    if share > 1.0 - 1e-9:
+def percentage(fraction: float) -> str:
+    """A fraction in percent: "all" to rounding, and otherwise never 100 %."""
+    if fraction > 1.0 - 1e-9:
         return "all"
-    digits = next(k for k in range(1, 9) if round(100.0 * share, k) < 100.0)
-    return f"{100.0 * share:.{digits}f} %"
+    digits = next(k for k in range(1, 9) if round(100.0 * fraction, k) < 100.0)
+    return f"{100.0 * fraction:.{digits}f} %"
 
 
 def margins_by_tiles(

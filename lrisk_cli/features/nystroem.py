@@ -26,7 +26,7 @@ from lrisk_cli.types import Array, Index
 # Every row is a landmark without being asked up to this many: phi takes 134 MB, a fit about five
 # times as much.
 EXACT_ROWS = 4096
-# `--rank auto` stops when this share of the kernel's trace is left, at this many landmarks, or
+# `--rank auto` stops when this fraction of the kernel's trace is left, at this many landmarks, or
 # when phi takes this many bytes.
 AUTO_LEAVES = 1e-3
 AUTO_RANK = 1000
@@ -34,7 +34,7 @@ AUTO_BYTES = 1 << 30
 # Landmarks are picked among so many rows; rows whose distances decide gamma under `median`.
 SAMPLE_ROWS = 16384
 MEDIAN_ROWS = 1000
-# Below this share a fit is told that its landmarks span little.
+# Below this fraction a note says that the landmarks span little.
 SPANS_ENOUGH = 0.95
 
 

@@ -45,7 +45,7 @@ class Checkpoint:
 class Loss(ABC):
     """One convex, non-negative loss per row.
 
-    words: the loss of a row for people, in units of the file. metrics: error metrics that it
+    words: a description of the loss of a row, in units of the file. metrics: error metrics that it
     brings. code: its number in the kernels. smoothness: bounds the second derivative in the
     margins; infinite where nothing does. parameter: what the kernels need besides.
     """
@@ -164,7 +164,7 @@ class Loss(ABC):
         return name
 
     def describe_score(self, scale: str, target: str) -> str:
-        """What the score of a row is that sizes give, for people. scale: of an inlier's size."""
+        """Description of the score that is computed from sizes. scale: of an inlier's size."""
         return f"error of the prediction, in deviations of {scale} {target}"
 
     def lsvrg_steps(

@@ -1,9 +1,9 @@
 """From a design to clusters: check the rows, search, keep the best."""
 
 from lrisk_cli.clusters.clustering import (
+    Assignment,
     Clustering,
     ClusterOptions,
-    Placement,
     as_matrix,
     check_rows,
     find_clusters,
@@ -26,7 +26,7 @@ def require_numbers(raw: RawDesign) -> None:
 
 def fit_clusters(
     label: str, design: Design, ks: tuple[int, ...], options: ClusterOptions, report: Report
-) -> tuple[ClusterModel, Placement, Clustering]:
+) -> tuple[ClusterModel, Assignment, Clustering]:
     """The best clusters of the rows, the rows among them, and the run that found them.
 
     ks: the numbers of clusters to try, ascending. label: names the table in messages.

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from lrisk_cli import __version__
 from lrisk_cli.clusters.clustering import (
+    Assignment,
     Clustering,
     ClusterOptions,
-    Placement,
     as_matrix,
+    assign_rows,
     find_outliers,
     nearest,
-    place_rows,
     sum_by_cluster,
 )
 from lrisk_cli.clusters.lloyd import Descent
@@ -102,7 +102,7 @@ class ClusterModel:
 
 def make_model(
     design: Design, found: Clustering, curve: tuple[Clustering, ...], options: ClusterOptions
-) -> tuple[ClusterModel, Placement]:
+) -> tuple[ClusterModel, Assignment]:
     """The model of a clustering, and its own rows among its centres.
 
     The centres are kept in units of the file and read back from there, so that the rows are placed
@@ -111,7 +111,7 @@ def make_model(
     means, scales = design.encoding.units
     centres = means + scales * found.centres
     X = as_matrix(design.rows)
-    placed = place_rows(X, (centres - means) / scales, options.risk)
+    placed = assign_rows(X, (centres - means) / scales, options.risk)
     k, ones = len(centres), np.broadcast_to(1.0, len(X))
     model = ClusterModel(
         encoding=design.encoding,

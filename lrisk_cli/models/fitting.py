@@ -18,7 +18,7 @@ from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import Spectrum
-from lrisk_cli.robust.inlier_weights import InlierWeights, find_majority
+from lrisk_cli.robust.inlier_weights import InlierWeights, find_inlier_weights
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.registry import SOLVERS, load_solver
 from lrisk_cli.solvers.reweight import reweight
@@ -27,13 +27,13 @@ from lrisk_cli.solvers.select import (
     check_options,
     check_risk,
     choose,
-    reads_majority,
     solve,
+    uses_inlier_weights,
 )
 from lrisk_cli.solvers.solution import Limits, Solution
 from lrisk_cli.types import Array
 
-# A fit that lowers the objective by less than this share has learned next to nothing.
+# A fit that lowers the objective by less than this fraction has learned almost nothing.
 SMALL_GAIN = 1e-3
 
 
@@ -59,13 +59,13 @@ class FitOptions:
 class Fitted:
     """A model, the run that found it, and what to know about its features.
 
-    majority: where the risk falls and all its rows were judged.
+    inliers: where the risk falls and its inlier weights were estimated.
     """
 
     model: Model
     solution: Solution
     notes: tuple[str, ...] = ()
-    majority: InlierWeights | None = None
+    inliers: InlierWeights | None = None
 
 
 def check_fit(options: FitOptions) -> None:
@@ -82,7 +82,7 @@ def check_fit(options: FitOptions) -> None:
     if options.nu is not None and not 0.0 < options.nu < float("inf"):
         raise InvalidOption("nu", f"must be greater than 0; got {options.nu:g}")
     if not options.reweight and not (
-        _keeps_a_share(options) and options.solver.solver in (SolverName.AUTO, SolverName.TRIMMED)
+        _trims_rows(options) and options.solver.solver in (SolverName.AUTO, SolverName.TRIMMED)
     ):
         chosen = opt("solver", options.solver.solver)
         raise InvalidOption(
@@ -141,12 +141,12 @@ def fit_design(
     *,
     start: Array | None = None,
     features: Features | None = None,
-    majority: InlierWeights | None = None,
+    inliers: InlierWeights | None = None,
 ) -> Fitted:
     """Minimise the risk on the rows of the design, whose features may be known already.
 
-    start: W that another risk or penalty led to on these features; it spares work. majority: of
-    the rows, where it is known already.
+    start: W that another risk or penalty led to on these features; it saves work. inliers: their
+    inlier weights, where known already.
     """
     options = replace(options, limits=options.limits.begun())
     n_rows = design.rows.shape[0]
@@ -162,13 +162,13 @@ def fit_design(
         exposure=design.exposure,
     )  # fmt: skip
     _check_kept_rows(problem, options)
-    if not reads_majority(problem, options.solver):
-        majority = None
-    elif majority is None:
-        majority = judge_rows(design, options)
-    w = None if majority is None else majority.weights
+    if not uses_inlier_weights(problem, options.solver):
+        inliers = None
+    elif inliers is None:
+        inliers = inlier_weights_of(design, options)
+    w = None if inliers is None else inliers.weights
     solution = solve(problem, options.solver, options.limits, report, start, w)
-    if w is not None and options.reweight and _keeps_a_share(options):
+    if w is not None and options.reweight and _trims_rows(options):
         solution = reweight(problem, solution, w, options.limits)
     if problem.falling and target.classes:
         _check_kept_classes(problem, solution.lam, target.classes)
@@ -178,19 +178,19 @@ def fit_design(
         risk=str(options.risk),
         l2=mu,
         coefficients=features.coefficients(solution.W),
-        fit=_record(design, options, problem, solution, majority),
+        fit=_record(design, options, problem, solution, inliers),
         feature_map=features.map,
     )
-    return Fitted(model, solution, features.notes, majority)
+    return Fitted(model, solution, features.notes, inliers)
 
 
-def judge_rows(design: Design, options: FitOptions) -> InlierWeights:
-    """How surely each row of the design belongs to the majority, whatever is to be fitted."""
+def inlier_weights_of(design: Design, options: FitOptions) -> InlierWeights:
+    """The probability that each row of the design is an inlier, whatever is to be fitted."""
     target, seed = design.encoding.target, options.solver.seed
     loss = choose_loss(options.loss, target).scaled(target.scale)
     _check_targets(design, loss)
     with one_thread():
-        return find_majority(
+        return find_inlier_weights(
             design.rows,
             loss.targets(design.y, design.exposure),
             loss,
@@ -200,30 +200,30 @@ def judge_rows(design: Design, options: FitOptions) -> InlierWeights:
         )
 
 
-def _keeps_a_share(options: FitOptions) -> bool:
-    """Whether the risk cuts off a share of the rows, all at once."""
+def _trims_rows(options: FitOptions) -> bool:
+    """Whether the risk gives zero weight to a fixed fraction of the rows."""
     return options.risk.name == "subquantile" and options.smoothing is SmoothingName.NONE
 
 
 def remarks(record: FitRecord) -> tuple[str, ...]:
-    """What a user should know who expects every fit to have learned something."""
+    """Notes on fits that learned little or nothing."""
     if not record.gap or record.absolute_gap is None:
         return ()
     gained = record.absolute_gap / record.gap
-    share = gained / (record.objective + gained)
-    if share > SMALL_GAIN:
+    gain = gained / (record.objective + gained)
+    if gain > SMALL_GAIN:
         return ()
     # A gap of 1 or more leaves open whether it is the fault of the risk or of the run.
     patience = "allow more passes, or " if record.gap >= 1.0 else ""
     return (
-        f"the objective is only {100.0 * share:.2g} % below that of zero coefficients: {patience}"
+        f"the objective is only {100.0 * gain:.2g} % below that of zero coefficients: {patience}"
         "choose a milder risk such as extremile:2",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What a model says about the rows of a design, in units of the file. All (n,)."""
+    """Predictions and losses of the rows of a design, in units of the file. All (n,)."""
 
     predictions: Array | NDArray[np.int32]
     losses: Array
@@ -289,7 +289,7 @@ def _record(
     options: FitOptions,
     problem: Problem,
     solution: Solution,
-    majority: InlierWeights | None,
+    inliers: InlierWeights | None,
 ) -> FitRecord:
     proved, smoothed, smoothing = solution.certificate, solution.smoothed, problem.smoothing
     starts = [
@@ -322,7 +322,7 @@ def _record(
         starts=tuple(starts) or None,
         reweighted=solution.trimmed_objective is not None,
         trimmed_objective=solution.trimmed_objective,
-        contamination=None if majority is None else majority.fraction,
+        contamination=None if inliers is None else inliers.fraction,
     )
 
 

@@ -39,7 +39,7 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     starts: where the search for a falling risk began; null where one start is enough. reweighted:
     the rows were weighed once more after the search, which ended at trimmed_objective.
-    contamination: estimated share of rows that do not belong to the majority; null if not asked.
+    contamination: estimated fraction of outliers; null if not estimated.
     """
 
     solver: str
@@ -185,7 +185,7 @@ class ClusterEncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fie
 class ClusterEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A cluster: its rows, the weight that the risk gives them, and its centre.
 
-    centre: one number for each of the columns, in units of the file; shares for categories.
+    centre: one number for each of the columns, in units of the file; fractions for categories.
     """
 
     rows: Count

@@ -1,4 +1,4 @@
-"""What a fit minimises and what it writes, and how a model scores, as the user says it."""
+"""Options: what a fit minimises and writes, and how a model scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

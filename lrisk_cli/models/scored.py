@@ -1,4 +1,4 @@
-"""What a model of any kind says about a batch of rows, and the protocol that every kind follows."""
+"""The result of scoring a batch of rows, and the protocol that every kind of model follows."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from lrisk_cli.types import Array, Codes, Flags, Targets
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredBatch:
-    """The rows of a batch that a model could use, and what it says about them. All (n, ...).
+    """The rows of a batch that a model could use, and its results for them. All (n, ...).
 
     predictions: numbers in units of the file, class codes or cluster numbers. losses, targets:
     None where they need a target and none was read. outliers: of clusters only.

@@ -28,9 +28,9 @@ class Threads:
         if self.threads == 1:  # spares an import of numpy
             yield
             return
-        from lrisk_cli.native.threads import team
+        from lrisk_cli.native.threads import thread_pool
 
-        with team(self.threads):
+        with thread_pool(self.threads):
             yield
 
 

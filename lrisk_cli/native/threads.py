@@ -1,8 +1,8 @@
 """Threads: linear algebra on one, sweeps over the rows on as many as are allowed.
 
 Sums by BLAS depend on its number of threads, and results must not. So BLAS keeps to one; the rows
-are cut into shares by the shape of the table alone, one thread works on a share at a time, and what
-the shares give is added up in their order.
+are cut into chunks by the shape of the table alone, one thread works on a chunk at a time, and what
+the chunks give is added up in their order.
 """
 
 import sys
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A share has at least so many numbers, as handing it to a thread takes time, and there are at most
-# so many shares. Their length is a multiple of what sums of rows are closed after.
-SHARE_NUMBERS, MAX_SHARES, SHARE_STEP = 1 << 21, 8, 2048
+# A chunk has at least so many numbers, as handing it to a thread takes time, and there are at most
+# so many chunks. Their length is a multiple of what sums of rows are closed after.
+CHUNK_NUMBERS, MAX_CHUNKS, CHUNK_STEP = 1 << 21, 8, 2048
 
 
-class Team(NamedTuple):
+class ThreadPool(NamedTuple):
     """Threads that work beside the main one, and how many."""
 
     helpers: "ThreadPoolExecutor"
     n_threads: int
 
 
-_teams: list[Team] = []
+_pools: list[ThreadPool] = []
 
 
 def one_thread() -> AbstractContextManager[Any]:
@@ -49,29 +49,29 @@ def _controller(with_scipy: bool) -> ThreadpoolController:  # noqa: ARG001  (Sci
 
 
 @contextmanager
-def team(n_threads: int) -> Iterator[None]:
-    """While it lasts, shares of rows are worked on by so many threads."""
+def thread_pool(n_threads: int) -> Iterator[None]:
+    """While it lasts, chunks of rows are worked on by so many threads."""
     if n_threads == 1:
         yield
         return
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(n_threads) as helpers:
-        _teams.append(Team(helpers, n_threads))
+        _pools.append(ThreadPool(helpers, n_threads))
         try:
             yield
         finally:
-            _teams.pop()
+            _pools.pop()
 
 
-def over_shares(work: Callable[[slice], T], n_rows: int, n_columns: int) -> Iterator[T]:
-    """work(rows) for every share of the rows, in their order; few results are held at a time."""
-    shares = _shares(n_rows, n_columns)
-    if not _teams or len(shares) == 1:
-        yield from map(work, shares)
+def over_chunks(work: Callable[[slice], T], n_rows: int, n_columns: int) -> Iterator[T]:
+    """work(rows) for every chunk of the rows, in their order; few results are held at a time."""
+    chunks = _chunks(n_rows, n_columns)
+    if not _pools or len(chunks) == 1:
+        yield from map(work, chunks)
         return
-    helpers, n_threads = _teams[-1]
-    rest = iter(shares)
+    helpers, n_threads = _pools[-1]
+    rest = iter(chunks)
     waiting: deque[Future[T]] = deque(
         helpers.submit(work, rows) for rows in islice(rest, n_threads)
     )
@@ -81,8 +81,8 @@ def over_shares(work: Callable[[slice], T], n_rows: int, n_columns: int) -> Iter
         yield found
 
 
-def _shares(n_rows: int, n_columns: int) -> list[slice]:
+def _chunks(n_rows: int, n_columns: int) -> list[slice]:
     """The rows in pieces of equal length, by the shape alone, whatever the number of threads."""
-    n_shares = min(max(n_rows * n_columns // SHARE_NUMBERS, 1), MAX_SHARES)
-    length = -(-n_rows // (n_shares * SHARE_STEP)) * SHARE_STEP
+    n_chunks = min(max(n_rows * n_columns // CHUNK_NUMBERS, 1), MAX_CHUNKS)
+    length = -(-n_rows // (n_chunks * CHUNK_STEP)) * CHUNK_STEP
     return [slice(start, start + length) for start in range(0, n_rows, length)]

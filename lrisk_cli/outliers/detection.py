@@ -10,7 +10,7 @@ import pyarrow as pa
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.evaluation.gates import Verdict
 from lrisk_cli.evaluation.metrics import Figures, risk_figures
-from lrisk_cli.evaluation.rankings import largest_first, rank_places
+from lrisk_cli.evaluation.rankings import largest_first, rank_order
 from lrisk_cli.evaluation.registry import Needs, figures_of
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model
@@ -42,14 +42,15 @@ class TopRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedRows:
-    """Which rows are outliers, (n,), and those that are explained. places: theirs, ascending.
+    """Which rows are outliers, (n,), and those that are explained. indices: theirs,
+    ascending.
 
     names_all: the numbers and ids in `explained` are of all rows, not only of these.
     """
 
     subject: Subject
     outliers: Flags
-    places: Index
+    indices: Index
     explained: ExplainedRows
     names_all: bool
     top: Sequence[TopRow]
@@ -68,7 +69,7 @@ class Outliers:
     fitted: bool
     counts: RowCounts
     contamination: float | None
-    border: Threshold
+    threshold: Threshold
     n_outliers: int
     figures: Figures
     top: Sequence[TopRow]
@@ -94,12 +95,12 @@ def rank_rows(
     """
     outliers = _flag(subject, losses)
     first = largest_first(losses, n_top)
-    places = np.union1d(np.flatnonzero(outliers) if explain_all else first, first)
-    explained = subject.explain(places, name_all)
-    at = np.searchsorted(places, first)
+    indices = np.union1d(np.flatnonzero(outliers) if explain_all else first, first)
+    explained = subject.explain(indices, name_all)
+    at = np.searchsorted(indices, first)
     named = (first if name_all else at).tolist()
     ids = None if explained.ids is None else _spell_ids(explained.ids.take(np.asarray(named)))
-    found = scores(losses[first], subject.model.row_loss, subject.border).tolist()
+    found = scores(losses[first], subject.model.row_loss, subject.threshold).tolist()
     top = [
         TopRow(
             rank=k + 1,
@@ -113,16 +114,16 @@ def rank_rows(
         )
         for k, place in enumerate(first.tolist())
     ]
-    return RankedRows(subject, outliers, places, explained, name_all, top)
+    return RankedRows(subject, outliers, indices, explained, name_all, top)
 
 
 def _flag(subject: Subject, losses: Array) -> Flags:
     """Which rows are outliers, some at a time: scores of all would take memory. (n,)."""
     outliers = np.empty(len(losses), np.bool_)
-    loss, border = subject.model.row_loss, subject.border
+    loss, threshold = subject.model.row_loss, subject.threshold
     for start in range(0, len(losses), _CHUNK):
         some = slice(start, start + _CHUNK)
-        outliers[some] = scores(losses[some], loss, border) > border.threshold
+        outliers[some] = scores(losses[some], loss, threshold) > threshold.threshold
     return outliers
 
 
@@ -140,27 +141,27 @@ def ranking_parts(ranked: RankedRows, losses: Array) -> Iterator[dict[str, Any]]
     Reasons are null where a row was not explained.
     """
     subject, explained = ranked.subject, ranked.explained
-    order = rank_places(losses)
+    order = rank_order(losses)
     for start in range(0, len(order), _CHUNK):
-        places = order[start : start + _CHUNK]
+        indices = order[start : start + _CHUNK]
         columns: dict[str, Any] = {
-            "rank": np.arange(start + 1, start + 1 + len(places)),
-            "row": explained.rows[places],
+            "rank": np.arange(start + 1, start + 1 + len(indices)),
+            "row": explained.rows[indices],
         }
         if explained.ids is not None:
-            columns["id"] = explained.ids.take(pa.array(places))
+            columns["id"] = explained.ids.take(pa.array(indices))
         yield columns | {
-            "loss": losses[places],
-            "score": scores(losses[places], subject.model.row_loss, subject.border),
-            "is_outlier": ranked.outliers[places].astype(np.int8),
-            **_reason_columns(explained.reasons, ranked.places, places),
+            "loss": losses[indices],
+            "score": scores(losses[indices], subject.model.row_loss, subject.threshold),
+            "is_outlier": ranked.outliers[indices].astype(np.int8),
+            **_reason_columns(explained.reasons, ranked.indices, indices),
         }
 
 
-def _reason_columns(reasons: Reasons, explained: Index, places: Index) -> dict[str, Any]:
-    """Reasons of the rows at these places; null where there are none. explained: ascending."""
-    at = np.minimum(np.searchsorted(explained, places), len(explained) - 1)
-    absent = explained[at] != places
+def _reason_columns(reasons: Reasons, explained: Index, indices: Index) -> dict[str, Any]:
+    """Reasons of the rows at these indices; null where there are none. explained: ascending."""
+    at = np.minimum(np.searchsorted(explained, indices), len(explained) - 1)
+    absent = explained[at] != indices
     present = reasons.take(at[~absent])
     index = pa.array(np.cumsum(~absent) - 1, mask=absent)
     columns: dict[str, Any] = {"reason": arrow_texts(present.sentences).take(index)}
@@ -185,7 +186,7 @@ def score_curve(subject: Subject, ascending: Array) -> Array:
     """Ranks, even on a logarithmic axis, and their scores. ascending: sorted losses. (2, m)."""
     n_rows = len(ascending)
     ranks = np.unique(np.rint(np.geomspace(1, n_rows, _MOST_POINTS)).astype(np.intp))
-    at = scores(ascending[n_rows - ranks], subject.model.row_loss, subject.border)
+    at = scores(ascending[n_rows - ranks], subject.model.row_loss, subject.threshold)
     return np.stack([ranks, at])
 
 

@@ -1,4 +1,4 @@
-"""Which rows are outliers and what is written about them, as the user says it."""
+"""Options: which rows are outliers, and what is written about them."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -76,5 +76,5 @@ def parse_contamination(text: str | float) -> float | None:
 
 
 def default_clusters(n_rows: int) -> int:
-    """How many centres for so many rows, where nobody says."""
+    """The default number of centres for so many rows."""
     return max(1, min(MOST_CLUSTERS, n_rows // ROWS_PER_CLUSTER))

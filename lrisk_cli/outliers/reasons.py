@@ -45,9 +45,9 @@ from lrisk_cli.types import Array
 Targets = NDArray[Any]
 
 MOST_NAMED = 3
-# The largest part is always named, others when they make up this share of all that raises the loss.
+# The largest part is always named, others from this fraction of all that raises the loss.
 SMALLEST_SHARE = 0.15
-# Margins that differ by this share are taken for equal: their losses would cancel.
+# Margins that differ by this fraction are taken for equal: their losses would cancel.
 CLOSE = 1e-9
 _CHUNK = 1024
 
@@ -62,7 +62,7 @@ class Usual:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """What losses are made of. target: (m,); features: (m, features).
+    """Additive parts of losses. target: (m,); features: (m, features).
 
     effects: (m, features), what each does to the prediction, in its units or as log-odds of the
     other class against the given one.
@@ -219,7 +219,7 @@ def _explain_some(
 
 
 def _effect_words(model: Model) -> Callable[[float], str]:
-    """What a move of the margin is for people."""
+    """What a change of the margin means, in words."""
     if model.task is not Task.REGRESSION:
         return spell_odds
     return spell_factor if model.row_loss.log_link else spell_effect

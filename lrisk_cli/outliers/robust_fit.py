@@ -1,4 +1,4 @@
-"""A design that may hold outliers -> a model of its majority, and where the majority ends."""
+"""A design that may hold outliers -> a model of its inliers, and the threshold for outliers."""
 
 from dataclasses import dataclass, replace
 
@@ -6,60 +6,60 @@ import numpy as np
 
 from lrisk_cli.design.design import Design
 from lrisk_cli.errors import opt
-from lrisk_cli.models.fitting import FitOptions, Fitted, fit_design, judge_rows, score_design
+from lrisk_cli.models.fitting import FitOptions, Fitted, fit_design, inlier_weights_of, score_design
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import Spectrum
-from lrisk_cli.robust.scale_mixture import Threshold, find_border
+from lrisk_cli.robust.scale_mixture import Threshold, find_threshold
 from lrisk_cli.types import Array
 
-# Labels are seldom wrong in more than this share of the rows.
+# Labels are seldom wrong in more than this fraction of the rows.
 MOST_SWAPPED = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobustFit:
-    """A model of the majority, the losses of all rows under it, and where the majority ends.
+    """A model of the inliers, the losses of all rows under it, and the threshold for outliers.
 
     losses: (n,), in the order of the design.
     """
 
     fitted: Fitted
     losses: Array
-    border: Threshold
+    threshold: Threshold
     notes: tuple[str, ...] = ()
 
 
 def fit_robust(
     design: Design, options: FitOptions, contamination: float | None, report: Report
 ) -> RobustFit:
-    """Fit the majority of the rows: the subquantile that leaves out the share of the others.
+    """Fit the inliers: the subquantile that leaves out the fraction of outliers.
 
-    contamination: that share, None to estimate it. As many rows lie beyond the border as are
-    rather not of the majority, or as the share says.
+    contamination: that fraction, None to estimate it. As many rows lie beyond the threshold as are
+    more likely outliers than not, or as the given fraction requires.
     """
-    majority = judge_rows(design, options)
-    share = majority.fraction if contamination is None else contamination
-    risk = Spectrum("subquantile", 1.0 - min(share, 0.5)) if share > 0.0 else Spectrum("mean")
-    fitted = fit_design(design, replace(options, risk=risk), report, majority=majority)
+    inliers = inlier_weights_of(design, options)
+    fraction = inliers.fraction if contamination is None else contamination
+    risk = Spectrum("subquantile", 1.0 - min(fraction, 0.5)) if fraction > 0.0 else Spectrum("mean")
+    fitted = fit_design(design, replace(options, risk=risk), report, inliers=inliers)
     model = fitted.model
     losses = score_design(model, design).losses
     n_classes = max(2, len(model.target.classes))
-    border = find_border(losses, model.row_loss, contamination, n_classes)
+    threshold = find_threshold(losses, model.row_loss, contamination, n_classes)
     if contamination is None:
-        odd = float(np.mean(majority.weights < 0.5))
+        odd = float(np.mean(inliers.weights < 0.5))
         if odd > 0.0:
-            border = find_border(losses, model.row_loss, odd, n_classes)
-        border = replace(border, fraction=share)
-    notes = _doubts(share) if contamination is None and model.target.classes else ()
-    return RobustFit(fitted, losses, border, notes)
+            threshold = find_threshold(losses, model.row_loss, odd, n_classes)
+        threshold = replace(threshold, fraction=fraction)
+    notes = _doubts(fraction) if contamination is None and model.target.classes else ()
+    return RobustFit(fitted, losses, threshold, notes)
 
 
-def _doubts(share: float) -> tuple[str, ...]:
+def _doubts(fraction: float) -> tuple[str, ...]:
     """What to think of so many labels that look wrong."""
-    if share <= MOST_SWAPPED:
+    if fraction <= MOST_SWAPPED:
         return ()
     return (
-        f"{100.0 * share:.2g} % of the labels disagree with the columns: these may not tell the "
+        f"{100.0 * fraction:.2g} % of the labels disagree with the columns: these may not tell the "
         f"classes apart, rather than the labels be wrong; pass {opt('contamination', 'SHARE')} to "
         "flag fewer",
     )

@@ -31,7 +31,7 @@ from lrisk_cli.outliers.robust_fit import fit_robust
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.risk.value import check_largest
-from lrisk_cli.robust.scale_mixture import Threshold, find_border
+from lrisk_cli.robust.scale_mixture import Threshold, find_threshold
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.tables.arrays import Buffer
 from lrisk_cli.tables.row_sample import RowSample
@@ -53,14 +53,13 @@ class ExplainedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """What the losses of rows are of, and where inliers end.
-
-    explain: places of some rows, ascending, and whether to name all rows or only these ->
-    `ExplainedRows`, with the reasons of these.
+    """The model that the losses belong to, and the threshold for outliers. explain: indices of some
+    rows, ascending, and whether to name all rows or only these -> `ExplainedRows`, with the reasons
+    of these.
     """
 
     model: Model | ClusterModel
-    border: Threshold
+    threshold: Threshold
     rows: RowTally
     explain: Callable[[Index, bool], ExplainedRows]
     notes: tuple[str, ...]
@@ -81,14 +80,14 @@ def fit_subject(
     robust = fit_robust(design, fit, contamination, report)
     model = robust.fitted.model
 
-    def reasons(places: Index) -> Reasons:
+    def reasons(indices: Index) -> Reasons:
         usual = usual_row(design.rows, design.encoding)
-        few = design.rows.dense_rows(places)
-        exposure = None if design.exposure is None else design.exposure[places]
-        return explain_rows(model, usual, few, design.targets[places], exposure)
+        few = design.rows.dense_rows(indices)
+        exposure = None if design.exposure is None else design.exposure[indices]
+        return explain_rows(model, usual, few, design.targets[indices], exposure)
 
     notes = (*design.notes, *robust.fitted.notes, *robust.notes)
-    subject = Subject(model, robust.border, rows, _explainer(design, reasons), notes)
+    subject = Subject(model, robust.threshold, rows, _explainer(design, reasons), notes)
     return subject, robust.losses
 
 
@@ -113,12 +112,12 @@ def cluster_subject(
     ks = ks or (default_clusters(design.rows.shape[0]),)
     model, placed, _ = fit_clusters(label, design, ks, options, report)
     losses, clusters = placed.losses, placed.clusters
-    border = find_border(losses, model.row_loss, contamination)
+    threshold = find_threshold(losses, model.row_loss, contamination)
 
-    def reasons(places: Index) -> Reasons:
-        return explain_distances(model, design.rows.dense_rows(places), clusters[places])
+    def reasons(indices: Index) -> Reasons:
+        return explain_distances(model, design.rows.dense_rows(indices), clusters[indices])
 
-    return Subject(model, border, rows, _explainer(design, reasons), design.notes), losses
+    return Subject(model, threshold, rows, _explainer(design, reasons), design.notes), losses
 
 
 def model_subject(
@@ -136,22 +135,22 @@ def model_subject(
     check_largest(float(losses.max()))
     goal = model.encoding.goal
     n_classes = 2 if goal is None else max(2, len(goal.classes))
-    border = find_border(losses, model.row_loss, contamination, n_classes)
+    threshold = find_threshold(losses, model.row_loss, contamination, n_classes)
 
-    def explain(places: Index, name_all: bool) -> ExplainedRows:
-        return _read_again(model, table, id_column, usual, places, report, name_all=name_all)
+    def explain(indices: Index, name_all: bool) -> ExplainedRows:
+        return _read_again(model, table, id_column, usual, indices, report, name_all=name_all)
 
-    return Subject(model, border, rows, explain, ()), losses
+    return Subject(model, threshold, rows, explain, ()), losses
 
 
 def _explainer(
     design: Design, reasons: Callable[[Index], Reasons]
 ) -> Callable[[Index, bool], ExplainedRows]:
-    def explain(places: Index, name_all: bool) -> ExplainedRows:
+    def explain(indices: Index, name_all: bool) -> ExplainedRows:
         if name_all:
-            return ExplainedRows(design.row_numbers, design.ids, reasons(places))
-        ids = None if design.ids is None else design.ids.take(places)
-        return ExplainedRows(design.row_numbers[places], ids, reasons(places))
+            return ExplainedRows(design.row_numbers, design.ids, reasons(indices))
+        ids = None if design.ids is None else design.ids.take(indices)
+        return ExplainedRows(design.row_numbers[indices], ids, reasons(indices))
 
     return explain
 
@@ -161,10 +160,10 @@ def _tally(raw: RawDesign, missing: Missing) -> RowTally:
     counts, kept = raw.usable.counts, raw.usable.rows
     n_missing = sum(n for why, n in counts.dropped.items() if why.startswith("missing "))
     if missing is Missing.IMPUTE:
-        holes = np.isnan(kept.numbers).any(axis=1)
+        incomplete = np.isnan(kept.numbers).any(axis=1)
         for texts in kept.texts:
-            holes |= texts.codes < 0
-        n_missing += int(np.count_nonzero(holes))
+            incomplete |= texts.codes < 0
+        n_missing += int(np.count_nonzero(incomplete))
     return RowTally(counts.read, counts.used, counts.dropped, n_missing, filled=counts.filled)
 
 
@@ -193,7 +192,7 @@ def _read_again(
     table: Table,
     id_column: str | None,
     usual: Usual,
-    places: Index,
+    indices: Index,
     report: Report,
     *,
     name_all: bool,
@@ -206,14 +205,14 @@ def _read_again(
     batches = encode_table(model.encoding, table, columns, id_column, RowTally(), report)
     for batch, encoded, ids in batches:
         after = before + len(encoded.kept)
-        mine = places[slice(*np.searchsorted(places, [before, after]))] - before
+        mine = indices[slice(*np.searchsorted(indices, [before, after]))] - before
         reasons.append(_reasons(model, usual, batch, encoded, mine))
         shown = slice(None) if name_all else mine
         rows.append(batch.first_row + encoded.kept[shown])
         if ids is not None:
             names.append(ids if name_all else ids.take(mine))
         before = after
-        if not name_all and (len(places) == 0 or places[-1] < after):
+        if not name_all and (len(indices) == 0 or indices[-1] < after):
             break
     ids = join_arrays(names) if names else None
     return ExplainedRows(np.concatenate(rows), ids, join_reasons(reasons))
@@ -224,11 +223,11 @@ def _reasons(
     usual: Usual,
     batch: Batch,
     encoded: EncodedBatch,
-    places: Index,
+    indices: Index,
 ) -> Reasons:
-    X = encoded.rows.dense_rows(places)
+    X = encoded.rows.dense_rows(indices)
     if isinstance(model, ClusterModel):
         return explain_distances(model, X, nearest(X, model.encoded_centres)[0])
     targets: Any = model.targets_of(batch, encoded)
-    exposure = None if encoded.exposure is None else encoded.exposure[places]
-    return explain_rows(model, usual, X, targets[places], exposure)
+    exposure = None if encoded.exposure is None else encoded.exposure[indices]
+    return explain_rows(model, usual, X, targets[indices], exposure)

@@ -1,1 +1,1 @@
-"""Results for people (terminal), for programs (JSON documents), and progress in between."""
+"""Results as text, as JSON documents and as pages, and progress while they are computed."""

@@ -184,7 +184,7 @@ def _farthest(model: ClusterModel, seen: "SeenRows", shape: Shape | None) -> Blo
         for distance, j in zip(seen.far_distances, seen.far_clusters, strict=True)
     ]
     if shape is not None:
-        n_shown = _room(shape)
+        n_shown = _max_pictures(shape)
         rows = model.in_units(seen.far[:n_shown])
         caption = "The rows farthest from every centre; distance, and the nearest cluster"
         return _pictures(rows, shape, words, near, caption)
@@ -201,7 +201,7 @@ def _farthest(model: ClusterModel, seen: "SeenRows", shape: Shape | None) -> Blo
 
 
 def _far_in(model: ClusterModel, x: np.ndarray, j: int) -> str:
-    """The columns with the largest shares of a squared distance, most first."""
+    """The columns with the largest parts of a squared distance, largest first."""
     parts = (x - model.encoded_centres[j]) ** 2
     total = float(parts.sum())
     if total == 0.0:
@@ -218,9 +218,9 @@ def _centres(model: ClusterModel, shape: Shape | None) -> list[Block]:
     if shape is not None:
         titles = [f"cluster {j}" for j in range(k)]
         words = [f"{n:,} rows" for n in model.sizes]
-        more = f"; the first {_room(shape)} of {k}" if k > _room(shape) else ""
+        more = f"; the first {_max_pictures(shape)} of {k}" if k > _max_pictures(shape) else ""
         caption = f"Each centre as a picture, and its rows when it was found{more}"
-        return [_pictures(model.centres[: _room(shape)], shape, titles, words, caption)]
+        return [_pictures(model.centres[: _max_pictures(shape)], shape, titles, words, caption)]
     spreads = np.ptp(model.encoded_centres, axis=0)
     order = largest_first(spreads)
     if k > MAX_CENTRES:
@@ -261,8 +261,8 @@ def _pictures(
     return Pictures(caption + scale, items)
 
 
-def _room(shape: Shape) -> int:
-    """How many pictures of a kind a page has room for."""
+def _max_pictures(shape: Shape) -> int:
+    """The largest number of pictures of a kind on a page."""
     return max(1, min(MAX_PICTURES, MAX_PIXELS // (shape[0] * shape[1])))
 
 

@@ -1,4 +1,4 @@
-"""What clusters look like: rows in the plane, distances, shares, centres, the search."""
+"""Plots of clusters: rows in the plane, distances, fractions of rows, centres, the search."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.evaluation.quantiles import places
+from lrisk_cli.evaluation.quantiles import quantile_ranks
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.reports.figures import Guide, Look, Plot, Series
 from lrisk_cli.reports.html import Table, brief, clip
@@ -76,7 +76,7 @@ def _flatten(model: ClusterModel, seen: "SeenRows") -> tuple[Array, Array, tuple
 
 
 def plane(model: ClusterModel, seen: "SeenRows") -> tuple[Array, Array, float]:
-    """Origin, two orthonormal axes (2, d), and the share of the spread between centres they hold.
+    """Origin, two orthonormal axes (2, d), and the fraction of variance between centres.
 
     The first principal axes of the centres, weighted by their rows; where these lie on a line or a
     point, the principal axes of what it leaves of the rows that are no outliers. Outliers do not
@@ -117,13 +117,13 @@ def _orthogonal(axes: Array, d: int) -> Array:
 
 
 def _edges(points: Array, centres: Array) -> tuple[Array, Array]:
-    """Corners of the picture: all centres and nearly all rows, with some room; a row that is a
+    """Corners of the picture: all centres and nearly all rows, with a margin; a row that is a
     million times farther than others must not make one point of these."""
     low, high = np.quantile(points, [0.01, 0.99], axis=0)
     low, high = np.minimum(low, centres.min(axis=0)), np.maximum(high, centres.max(axis=0))
-    room = 0.2 * (high - low)
-    room[room == 0.0] = 1.0
-    return low - room, high + room
+    margin = 0.2 * (high - low)
+    margin[margin == 0.0] = 1.0
+    return low - margin, high + margin
 
 
 def _clouds(seen: "SeenRows", points: Array, centres: Array, inside: Flags) -> list[Series]:
@@ -148,10 +148,10 @@ def _spread(name: str, points: Array, color: int, look: Look) -> Series:
 
 
 def distance_plot(model: ClusterModel, seen: "SeenRows") -> Plot:
-    """The share of rows at least so far from their centre."""
+    """The fraction of rows at least so far from their centre."""
     n = len(seen.distances)
     ranks = np.unique(np.rint(np.geomspace(1, n, MAX_POINTS)).astype(np.intp))
-    values = seen.distances[places(n, np.array(QUANTILES)) - 1].tolist()
+    values = seen.distances[quantile_ranks(n, np.array(QUANTILES)) - 1].tolist()
     named = dict(zip(QUANTILES, map(brief, values), strict=True))
     border = model.outlier_distance
     return Plot(
@@ -176,7 +176,7 @@ def distance_plot(model: ClusterModel, seen: "SeenRows") -> Plot:
 
 
 def share_plot(model: ClusterModel, judged: "JudgedClusters") -> Plot | None:
-    """What share of the rows each cluster has, and of the weight when it was found."""
+    """The fraction of rows in each cluster, and of the weight when it was found."""
     k = len(model.centres)
     if not 1 < k <= MOST_COLUMNS:
         return None
@@ -304,7 +304,7 @@ def _curve_plots(model: ClusterModel) -> list[Plot]:
 
 
 def _whole(numbers: Array) -> dict[float, str]:
-    """Whole numbers of an axis, as many as it has room for."""
+    """Whole-number ticks, as many as fit on the axis."""
     return {float(n): f"{n:.0f}" for n in numbers[:: 1 + len(numbers) // 16]}
 
 

@@ -1,4 +1,4 @@
-"""Clusters for people, as aligned text, and for programs, as the documents that --json prints."""
+"""Clusters as aligned text, and as the documents that --json prints."""
 
 from typing import TYPE_CHECKING, Any
 

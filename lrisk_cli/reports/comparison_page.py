@@ -1,4 +1,4 @@
-"""The page of `compare`: who errs least on rows not seen, whose tail is shortest, at what cost."""
+"""The page of `compare`: errors on unseen rows, tails and cost of each method."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -24,11 +24,11 @@ from lrisk_cli.reports.html import (
 )
 
 if TYPE_CHECKING:
-    from lrisk_cli.evaluation.comparison import Comparison, Standing
+    from lrisk_cli.evaluation.comparison import Comparison, MethodResult
 
 # The figure that methods are ordered by, and whether more of it is better.
 MAIN = {Task.REGRESSION: "rmse", Task.CLASSIFICATION: "accuracy"}
-# A method that is this many times worse than another leaves no room for differences.
+# A method this many times worse than another would hide the other differences.
 WIDE = 20.0
 KINDS = {"risk": ("risks", 1), "rival": ("rivals", 2), "oracle": ("oracle", 0)}
 DEVIATIONS = "Bars: the deviation between splits on either side of the mean."
@@ -47,7 +47,7 @@ def comparison_page(comparison: "Comparison", command_line: str) -> Page:
         Section("What was done", [facts_block(_facts(comparison))]),
     ]
     best = _best(comparison, main)
-    n_methods = len(_contenders(comparison))
+    n_methods = len(_without_oracle(comparison))
     lead = f"{best.method} has the {_word(main)} {main} of {n_methods} methods: "
     title = f"{n_methods} methods compared, judged on {comparison.judged_on}"
     if n_methods == 1:
@@ -67,15 +67,15 @@ def _word(name: str) -> str:
     return "highest" if _more_is_better(name) else "lowest"
 
 
-def _best(comparison: "Comparison", name: str) -> "Standing":
+def _best(comparison: "Comparison", name: str) -> "MethodResult":
     """The method with the best mean, the oracle apart; the first of equals."""
     sign = -1.0 if _more_is_better(name) else 1.0
-    known = [each for each in _contenders(comparison) if each.mean(name) is not None]
+    known = [each for each in _without_oracle(comparison) if each.mean(name) is not None]
     return min(known, key=lambda each: sign * (each.mean(name) or 0.0))
 
 
-def _contenders(comparison: "Comparison") -> "list[Standing]":
-    return [each for each in comparison.standings if each.kind != "oracle"]
+def _without_oracle(comparison: "Comparison") -> "list[MethodResult]":
+    return [each for each in comparison.results if each.kind != "oracle"]
 
 
 def _tiles(comparison: "Comparison") -> Tiles:
@@ -86,7 +86,7 @@ def _tiles(comparison: "Comparison") -> Tiles:
         best = _best(comparison, name)
         items.append((f"{_word(name)} {name}", brief(best.mean(name)), best.method))
     splits = f"{comparison.n_splits} split{'s' * (comparison.n_splits != 1)}"
-    return Tiles([*items, ("methods", str(len(_contenders(comparison))), f"on {splits}")])
+    return Tiles([*items, ("methods", str(len(_without_oracle(comparison))), f"on {splits}")])
 
 
 def _more_is_better(name: str) -> bool:
@@ -95,7 +95,7 @@ def _more_is_better(name: str) -> bool:
 
 def _figure(comparison: "Comparison", name: str) -> Figure:
     """One figure of all methods, the best at the top, with deviations."""
-    known = [each for each in comparison.standings if each.mean(name) is not None]
+    known = [each for each in comparison.results if each.mean(name) is not None]
     means = np.array([each.mean(name) for each in known], np.float64)
     sign = -1.0 if _more_is_better(name) else 1.0
     order = np.argsort(sign * means, kind="stable")
@@ -122,7 +122,7 @@ def _figure(comparison: "Comparison", name: str) -> Figure:
     return draw(plot, name.replace(":", "-").replace(".", "-"))
 
 
-def _marks(ranked: "Sequence[Standing]", means: np.ndarray) -> list[Series]:
+def _marks(ranked: "Sequence[MethodResult]", means: np.ndarray) -> list[Series]:
     """The means, in a colour for each kind of method."""
     places = np.arange(len(ranked), dtype=np.float64)
     series = []
@@ -133,7 +133,7 @@ def _marks(ranked: "Sequence[Standing]", means: np.ndarray) -> list[Series]:
     return series
 
 
-def _bars(ranked: "Sequence[Standing]", name: str, *, is_log: bool) -> list[Series]:
+def _bars(ranked: "Sequence[MethodResult]", name: str, *, is_log: bool) -> list[Series]:
     """One deviation to either side of the mean; not below a tenth of it on a logarithmic axis."""
     series = []
     for place, each in enumerate(ranked):
@@ -153,8 +153,8 @@ def _table(comparison: "Comparison") -> Table:
     return Table("Figures of each method on rows it has not seen", grid.heads, rows)
 
 
-def _figures(standing: "Standing", name: str) -> str:
-    return cell(standing, name).replace("+-", "±")
+def _figures(result: "MethodResult", name: str) -> str:
+    return cell(result, name).replace("+-", "±")
 
 
 def _table_words(comparison: "Comparison") -> str:
@@ -165,15 +165,15 @@ def _table_words(comparison: "Comparison") -> str:
 
 
 def _facts(comparison: "Comparison") -> list[Fact]:
-    contest = comparison.contest
-    first = contest.fits[0]
-    rivals = [rival.name for rival in contest.rivals]
+    plan = comparison.plan
+    first = plan.fits[0]
+    rivals = [rival.name for rival in plan.rivals]
     mu = "1/n" if first.l2 is None else f"{first.l2:g}"
-    told = f"rivals are told to expect {100.0 * contest.eps:g} %"
+    expected = f"rivals are told to expect {100.0 * plan.eps:g} %"
     return [
         *comparison_facts(comparison),
         Fact("penalty", f"the same for all: mu/2 ||w||² with mu = {mu}"),
-        Fact("bad rows", told if rivals else ""),
-        Fact("seed", str(contest.seed)),
+        Fact("bad rows", expected if rivals else ""),
+        Fact("seed", str(plan.seed)),
         *(Fact(name, str(FAMILIES[name])) for name in dict.fromkeys(rivals)),
     ]

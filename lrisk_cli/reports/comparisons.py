@@ -1,4 +1,4 @@
-"""Risks and rivals side by side, for people and as a document."""
+"""A comparison of risks and baselines, as text and as a document."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +7,7 @@ from lrisk_cli.reports.facts import Fact, Grid, document_of, note_facts, rows_fa
 from lrisk_cli.reports.terminal import print_facts, print_grid
 
 if TYPE_CHECKING:
-    from lrisk_cli.evaluation.comparison import Comparison, Standing
+    from lrisk_cli.evaluation.comparison import Comparison, MethodResult
 
 # The figures of the table, by task; smaller is better for all but accuracy.
 SHOWN = {
@@ -48,13 +48,13 @@ def comparison_facts(comparison: "Comparison") -> list[Fact]:
 def comparison_grid(comparison: "Comparison") -> Grid:
     """A row for each method, a column for each figure."""
     names = [*SHOWN[comparison.task], *(PLANTED if comparison.spoilt else ()), "seconds"]
-    rows = [[each.method, *(cell(each, name) for name in names)] for each in comparison.standings]
+    rows = [[each.method, *(cell(each, name) for name in names)] for each in comparison.results]
     return Grid(["method", *names], rows)
 
 
-def cell(standing: "Standing", name: str) -> str:
+def cell(result: "MethodResult", name: str) -> str:
     """Mean and deviation of a figure; nothing where it is not defined."""
-    mean, deviation = standing.mean(name), standing.deviation(name)
+    mean, deviation = result.mean(name), result.deviation(name)
     if mean is None:
         return ""
     if name == "seconds":
@@ -72,18 +72,18 @@ def comparison_document(comparison: "Comparison") -> dict[str, Any]:
     return {
         "command": "compare",
         **document_of(comparison_facts(comparison)),
-        "methods": [_standing(each) for each in comparison.standings],
+        "methods": [_method_document(each) for each in comparison.results],
         "notes": list(comparison.notes),
     }
 
 
-def _standing(standing: "Standing") -> dict[str, Any]:
-    names = [*standing.trials[0].figures, "seconds", *PLANTED]
-    figures = {name: standing.mean(name) for name in names}
-    deviations = {name: standing.deviation(name) for name in names}
+def _method_document(result: "MethodResult") -> dict[str, Any]:
+    names = [*result.trials[0].figures, "seconds", *PLANTED]
+    figures = {name: result.mean(name) for name in names}
+    deviations = {name: result.deviation(name) for name in names}
     return {
-        "method": standing.method,
-        "kind": standing.kind,
+        "method": result.method,
+        "kind": result.kind,
         "figures": {name: value for name, value in figures.items() if value is not None},
         "deviations": {name: value for name, value in deviations.items() if value is not None},
     }

@@ -1,4 +1,4 @@
-"""Facts of results, stated once: what programs read of them, and what people do.
+"""Facts of results, stated once, as text and as JSON values.
 
 A result is a list of facts and a few grids. The terminal prints the texts, a page shows them, and
 the document of --json holds the values, so that none of the three knows a fact of its own.
@@ -16,7 +16,7 @@ from lrisk_cli.evaluation.registry import error_names
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """label, text: for people; none where the text is empty. values: for programs, by key.
+    """label, text: as printed; not printed where the text is empty. values: for JSON, by key.
 
     detail: pages show it, the terminal does not. continued: the terminal prints it without its
     label, below the fact that it belongs to.

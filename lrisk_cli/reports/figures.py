@@ -72,7 +72,7 @@ class Guide:
 class Plot:
     """What to draw. title: the finding; alternative: the same for those who cannot see it.
 
-    ticks: places of the x axis and what to call them; rows: names down the y axis, from its top,
+    ticks: positions on the x axis and their labels; rows: names down the y axis, from its top,
     at y = 0, 1, ...; data: the numbers behind the picture.
     """
 
@@ -128,7 +128,7 @@ def draw(plot: Plot, name: str) -> Figure:
 
 
 def _prepare(axes: Any, plot: Plot) -> None:
-    """Axes without ornaments: a base line, faint lines across, words in place of a side label."""
+    """Plain axes: a base line, faint grid lines, words instead of a side label."""
     axes.patch.set_visible(False)
     for side in ("left", "right", "top"):
         axes.spines[side].set_visible(False)
@@ -204,7 +204,7 @@ def _spell_percent(value: float, _: object = None) -> str:
 
 
 def _spell_power(value: float, _: object = None) -> str:
-    """A place of a logarithmic axis: 0.01, 1, 100, or 10⁻⁷ where it is far from 1."""
+    """A tick of a logarithmic axis: 0.01, 1, 100, or 10⁻⁷ where it is far from 1."""
     if value <= 0.0:
         return ""
     exponent = round(log10(value))

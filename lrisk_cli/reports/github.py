@@ -14,7 +14,7 @@ from lrisk_cli.reports.facts import gate_row, plain
 
 NamedVerdict = tuple[str | None, Verdict]
 
-# A cell of a table may hold a novel.
+# Cells of a table may hold very long texts.
 _LONGEST = 300
 # What means something to Markdown; the rest of HTML goes by way of & and <.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$@:])")

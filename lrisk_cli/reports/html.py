@@ -68,12 +68,12 @@ class Table:
 
     @property
     def shown(self) -> Sequence[Sequence[str]]:
-        """The rows that the page has room for."""
+        """The rows that the page shows."""
         return self.rows[:MAX_ROWS]
 
     @property
     def n_more(self) -> int:
-        """How many it has no room for."""
+        """How many rows it leaves out."""
         return max(0, len(self.rows) - MAX_ROWS)
 
 
@@ -157,7 +157,7 @@ class Section:
 class Page:
     """A report: the command it came from, its title, what it found, and the rest in sections.
 
-    timed: it tells seconds, which differ from run to run. program: whose command it is.
+    timed: it shows seconds, which differ from run to run. program: whose command it is.
     """
 
     command: str
@@ -228,7 +228,7 @@ def shorten(text: str) -> str:
 
 
 def brief(value: float | None) -> str:
-    """Four digits are enough for a page; nothing for none."""
+    """Four digits, for pages; empty for None."""
     return "" if value is None else f"{value:.4g}"
 
 

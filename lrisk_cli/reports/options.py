@@ -1,4 +1,4 @@
-"""What is printed and which pages are written, as the user says it."""
+"""Options: what is printed, and which pages are written."""
 
 from dataclasses import dataclass
 from typing import ClassVar

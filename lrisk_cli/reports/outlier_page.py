@@ -18,7 +18,7 @@ from lrisk_cli.reports.html import (
     gates_section,
     notes_block,
 )
-from lrisk_cli.reports.outliers import describe_border, outlier_facts, top_grid
+from lrisk_cli.reports.outliers import describe_threshold, outlier_facts, top_grid
 from lrisk_cli.types import Array
 
 if TYPE_CHECKING:
@@ -38,33 +38,33 @@ def outlier_page(found: "Outliers", command_line: str) -> Page:
         Section("What was done", [facts_block(outlier_facts(found))]),
     ]
     title = f"Outliers among {found.counts.used:,} rows"
-    lead = f"{describe_border(found)}."
+    lead = f"{describe_threshold(found)}."
     return Page("detect-outliers", title, lead[:1].upper() + lead[1:], sections, command_line)
 
 
 def score_plot(found: "Outliers") -> Plot:
     """Sorted scores, the largest first, and the threshold."""
     ranks, values = found.curve
-    border = found.border
+    threshold = found.threshold
     n_rows, n_outliers = found.counts.used, found.n_outliers
     title = (
-        f"{n_outliers:,} of {n_rows:,} rows score above {border.threshold:.3g}"
+        f"{n_outliers:,} of {n_rows:,} rows score above {threshold.threshold:.3g}"
         if n_outliers
-        else f"No row scores above {border.threshold:.3g}"
+        else f"No row scores above {threshold.threshold:.3g}"
     )
-    # Scores that dwarf the threshold leave room for nothing else on an even axis.
-    is_log = border.threshold > 0.0 and values[0] > 8.0 * border.threshold
-    at = values > (0.01 * border.threshold if is_log else -1.0)
+    # Scores far above the threshold would hide all others on a linear axis.
+    is_log = threshold.threshold > 0.0 and values[0] > 8.0 * threshold.threshold
+    at = values > (0.01 * threshold.threshold if is_log else -1.0)
     return Plot(
         title=title,
         alternative=f"Scores by rank, largest first, on a logarithmic axis: {brief(values[0])} for "
-        f"the first row; {n_outliers} are above the threshold {brief(border.threshold)}.",
+        f"the first row; {n_outliers} are above the threshold {brief(threshold.threshold)}.",
         x_label="rank",
         y_label="score",
         series=_lines(found, ranks[at], values[at]),
         x_log=True,
         y_log=is_log,
-        guides=[Guide("y", border.threshold, "threshold")],
+        guides=[Guide("y", threshold.threshold, "threshold")],
         data=Table(
             "Scores by rank",
             ["rank", "score"],
@@ -119,7 +119,7 @@ def _tiles(found: "Outliers") -> Tiles:
         [
             ("outliers", f"{found.n_outliers:,}", f"of {found.counts.used:,} rows"),
             ("share of the rows", f"{share:.3g} %", how),
-            ("threshold", f"{found.border.threshold:.3g}", "scores above it are outliers"),
+            ("threshold", f"{found.threshold.threshold:.3g}", "scores above it are outliers"),
             ("largest score", brief(found.top[0].score), f"row {found.top[0].row}"),
         ]
     )

@@ -1,4 +1,4 @@
-"""Outliers for people, as aligned text, and for programs, as the document that --json prints."""
+"""Outliers as aligned text, and as the document that --json prints."""
 
 import textwrap
 from shutil import get_terminal_size
@@ -58,19 +58,19 @@ def outliers_document(found: "Outliers") -> dict[str, Any]:
 
 def outlier_facts(found: "Outliers") -> list[Fact]:
     """What rows are ranked by, and how many stand out."""
-    border = found.border
+    threshold = found.threshold
     counted = {
-        "contamination": border.fraction,
+        "contamination": threshold.fraction,
         "estimated": found.contamination is None,
         "outlier_fraction": found.figures["outlier_fraction"],
         "n_outliers": found.n_outliers,
-        "threshold": border.threshold,
+        "threshold": threshold.threshold,
     }
     return [
         *_subject_facts(found),
         rows_fact(found.counts),
-        Fact("outliers", describe_border(found), counted),
-        Fact("score", _describe_score(found), {"scale": border.scale}),
+        Fact("outliers", describe_threshold(found), counted),
+        Fact("score", _describe_score(found), {"scale": threshold.scale}),
     ]
 
 
@@ -88,20 +88,20 @@ def _subject_facts(found: "Outliers") -> list[Fact]:
     ]
 
 
-def describe_border(found: "Outliers") -> str:
-    """How many rows are outliers, and who said how many."""
+def describe_threshold(found: "Outliers") -> str:
+    """How many rows are outliers, and how their number was chosen."""
     n, share = found.n_outliers, 100.0 * float(found.figures["outlier_fraction"] or 0.0)
     rows = "none" if n == 0 else f"{plural(n, 'row')} ({share:.3g} %)"
     asked = found.contamination
     said = opt("contamination", f"{asked:g}") if asked is not None else ""
     how = f"as many as {said} says" if said else "estimated from the rows"
     verb = "has" if n == 1 else "have"
-    return f"{rows} {verb} a score above {found.border.threshold:.3g}; {how}"
+    return f"{rows} {verb} a score above {found.threshold.threshold:.3g}; {how}"
 
 
 def _describe_score(found: "Outliers") -> str:
     """What a score is, in units of the file."""
-    model, scale = found.model, number(found.border.scale)
+    model, scale = found.model, number(found.threshold.scale)
     if isinstance(model, ClusterModel):
         return "distance to the nearest centre, in deviations of such distances"
     if model.task is Task.REGRESSION:

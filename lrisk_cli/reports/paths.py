@@ -1,4 +1,4 @@
-"""Several fits for people: a line for each risk, or for each candidate of a cross-validation."""
+"""Several fits as text: a line for each risk, or for each candidate of a cross-validation."""
 
 from typing import TYPE_CHECKING
 

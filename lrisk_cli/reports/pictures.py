@@ -9,7 +9,7 @@ from lrisk_cli.reports.facts import plain
 from lrisk_cli.reports.html import Picture
 from lrisk_cli.types import Array
 
-# Strengths of ink that are told apart; the weakest is paper.
+# Distinct grey levels; the weakest is the background.
 SHADES = 16
 
 

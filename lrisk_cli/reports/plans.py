@@ -1,4 +1,4 @@
-"""What a fit would do, for people and as the document that --json prints."""
+"""The plan of a fit, as text and as the document that --json prints."""
 
 from typing import Any
 

@@ -1,11 +1,11 @@
-"""What fits and evaluations look like: the course of a run, losses, weights, residuals."""
+"""Plots of fits and evaluations: convergence, losses, weights, residuals."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from lrisk_cli.evaluation.judging import JudgedRows
-from lrisk_cli.evaluation.quantiles import places
+from lrisk_cli.evaluation.quantiles import quantile_ranks
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
 from lrisk_cli.reports.figures import Guide, Plot, Series
@@ -13,7 +13,7 @@ from lrisk_cli.reports.html import Table, brief
 from lrisk_cli.solvers.solution import Epoch
 from lrisk_cli.types import Array
 
-# Points of a line: more cannot be told apart, and pages stay small.
+# Points of a line: more are not distinguishable, and pages stay small.
 MAX_POINTS = 240
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 
@@ -26,7 +26,7 @@ def row_plots(model: Model, rows: Sequence[JudgedRows]) -> list[Plot]:
 
 
 def exceedance_plot(rows: Sequence[JudgedRows]) -> Plot:
-    """The share of rows that lose at least so much, with the quantiles marked."""
+    """The fraction of rows with at least such a loss, with the quantiles marked."""
     series = []
     for k, each in enumerate(rows, 1):
         n = len(each.losses)
@@ -34,7 +34,7 @@ def exceedance_plot(rows: Sequence[JudgedRows]) -> Plot:
         ranks = np.unique(np.rint(np.geomspace(1, n, MAX_POINTS)).astype(np.intp))
         series.append(Series(f"{each.name} rows", each.losses[n - ranks], ranks / n, k))
     levels = np.array(QUANTILES)
-    quantiles = [each.losses[places(len(each.losses), levels) - 1] for each in rows]
+    quantiles = [each.losses[quantile_ranks(len(each.losses), levels) - 1] for each in rows]
     marked = levels < 1.0
     series.append(Series("", quantiles[0][marked], 1.0 - levels[marked], 1, "marks"))
     named = dict(zip(QUANTILES, quantiles[0], strict=True))
@@ -95,7 +95,7 @@ def residual_plot(model: Model, rows: JudgedRows) -> Plot:
     loss = model.row_loss
     if loss.log_link:
         return _deviance_plot(model, rows)
-    middle = places(n, np.array([0.5]))[0] - 1
+    middle = quantile_ranks(n, np.array([0.5]))[0] - 1
     sizes = loss.sizes(rows.losses[[middle, -1]])
     assert sizes is not None  # noqa: S101  (a regression)
     half, largest = sizes.tolist()
@@ -136,7 +136,7 @@ def _deviance_plot(model: Model, rows: JudgedRows) -> Plot:
 
 
 def probability_plot(model: Model, rows: JudgedRows) -> Plot:
-    """How likely the model held what was true: exp(-loss)."""
+    """Predicted probabilities of the true classes: exp(-loss)."""
     likely = np.exp(-rows.losses)
     counts, edges = np.histogram(likely, bins=20, range=(0.0, 1.0))
     shares = counts / len(likely)
@@ -166,8 +166,8 @@ def run_plots(model: Model, epochs: Sequence[Epoch], n_rows: int) -> list[Plot]:
 
 def objective_plot(model: Model, epochs: Sequence[Epoch]) -> Plot:
     """The objective and the best bound proved, pass by pass."""
-    passes, values = _course(epochs, "objective")
-    bound_passes, bounds = _course(epochs, "lower_bound")
+    passes, values = _trace_points(epochs, "objective")
+    bound_passes, bounds = _trace_points(epochs, "lower_bound")
     record = model.fit
     lines = [*_line("objective", passes, values, 1)]
     if len(bounds):
@@ -192,10 +192,10 @@ def gap_plot(model: Model, epochs: Sequence[Epoch]) -> Plot | None:
     gained = record.absolute_gap / record.gap if record.gap else 0.0
     if not gained > 0.0:
         return None
-    passes, values = _course(epochs, "objective")
-    # The best objective so far is what a run would have answered with.
+    passes, values = _trace_points(epochs, "objective")
+    # The best objective so far is what a run would have returned.
     known = (np.minimum.accumulate(values) - record.lower_bound) / gained
-    proved_passes, proved = _course(epochs, "gap")
+    proved_passes, proved = _trace_points(epochs, "gap")
     lines = [*_line("by the final bound", passes[known > 0.0], known[known > 0.0], 1)]
     if np.count_nonzero(proved > 0.0):
         lines += _line("proved so far", proved_passes[proved > 0.0], proved[proved > 0.0], 2)
@@ -212,7 +212,7 @@ def gap_plot(model: Model, epochs: Sequence[Epoch]) -> Plot | None:
 
 def rank_plot(epochs: Sequence[Epoch], n_rows: int) -> Plot | None:
     """Rows whose rank differs from that at the sort before (the paper's sorting sensitivity)."""
-    passes, changes = _course(epochs, "rank_changes")
+    passes, changes = _trace_points(epochs, "rank_changes")
     if len(changes) < 2:
         return None
     shares = changes / n_rows
@@ -230,7 +230,7 @@ def rank_plot(epochs: Sequence[Epoch], n_rows: int) -> Plot | None:
     )
 
 
-def _course(epochs: Sequence[Epoch], name: str) -> tuple[Array, Array]:
+def _trace_points(epochs: Sequence[Epoch], name: str) -> tuple[Array, Array]:
     """Passes and values of those epochs that have a value, thinned to what can be drawn."""
     pairs = [(e.passes, getattr(e, name)) for e in epochs if getattr(e, name) is not None]
     if not pairs:

@@ -14,7 +14,7 @@ _PATIENCE = 0.4
 class ProgressDisplay:
     """Takes progress events while a command works; `with` it, and call it with each event.
 
-    An exception that passes through is told how far the work had come (see `__notes__`).
+    An exception that passes through gets a note on the progress made (see `__notes__`).
     """
 
     def __init__(self, command: str, *, quiet: bool = False, bar: bool = True) -> None:

@@ -44,7 +44,7 @@ def quantile_document(results: "QuantileResults") -> dict[str, Any]:
 
 
 def _comparison_document(results: "QuantileResults", comparison: Comparison) -> dict[str, Any]:
-    at = results.places
+    at = results.level_indices
     baseline = {
         "model": results.baseline.name,
         "loss_quantiles": comparison.losses.values[at].tolist(),

@@ -34,7 +34,7 @@ from lrisk_cli.reports.quantile_text import (
 if TYPE_CHECKING:
     from lrisk_cli.api.quantile_report import NamedModel, QuantileResults
 
-# Lines that a figure can hold and still be read; bands, when there are few of them.
+# The most lines in a readable figure; and the most with bands.
 MAX_LINES = 7
 MAX_BANDS = 2
 TICKS = {
@@ -45,7 +45,7 @@ MAX_GROUPS = 24
 
 
 def quantile_page(results: "QuantileResults", command_line: str) -> Page:
-    """Everything about the comparison, for people."""
+    """The page of a comparison."""
     first, *others = (model.name for model, _ in results.compared)
     more = f" and {len(others)} more" if others else ""
     sections = [
@@ -152,12 +152,12 @@ def _cut(series: Series, kept: NDArray[np.bool_]) -> Series:
 
 
 def _reach(lines: Sequence[Series], last: float) -> tuple[float, float]:
-    """The range of the values up to a level, with some room for bands; the largest loss of all
+    """The range of the values up to a level, with a margin for bands; the largest loss of all
     may differ by far more than the rest."""
     values = np.concatenate([line.y[line.x <= last] for line in lines])
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    room = 0.25 * (high - low) or 1.0
-    return low - room, high + room
+    margin = 0.25 * (high - low) or 1.0
+    return low - margin, high + margin
 
 
 def _where(results: "QuantileResults") -> str:

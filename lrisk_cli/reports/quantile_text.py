@@ -1,4 +1,4 @@
-"""A quantile report for people: a compact table and a small chart for each model."""
+"""A quantile report as text: a compact table and a small chart for each model."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -97,7 +97,7 @@ def ends(low: float, high: float) -> str:
 
 def _who(model: "NamedModel") -> str:
     what = describe_model(model.model)
-    # Models fitted on the spot are called by their risk, which the description names anyway.
+    # Models fitted by the command are named by their risk, which the description states anyway.
     return what if model.name == model.model.risk else f"{plain(model.name)}: {what}"
 
 
@@ -128,7 +128,7 @@ def quantile_rows(
             ends(difference.low[i], difference.high[i]),
             percent(normalised[i]),
         ]
-        for level, i in zip(results.quantiles, results.places, strict=True)
+        for level, i in zip(results.quantiles, results.level_indices, strict=True)
     ]
 
 
@@ -178,12 +178,12 @@ def _print_groups(results: "QuantileResults") -> None:
 
 
 def group_cells(group: Group) -> list[str]:
-    """Shares of the rows and of every tail, and what each model does to the worst tenth."""
+    """Fractions of the rows and of every tail, and the effect of each model on the worst tenth."""
     comparison = group.comparison
     shares = [f"{100.0 * share:.3g} %" for share in (group.row_share, *group.tail_shares)]
     return [*shares, *(percent_change(each.tail, comparison.tail) for each in comparison.models)]
 
 
 def percent(value: float) -> str:
-    """A share with its sign, empty where it does not exist."""
+    """A fraction as a percentage, empty where it does not exist."""
     return "" if np.isnan(value) else f"{100.0 * value:+.3g} %".replace("+0 %", "0")

@@ -1,4 +1,4 @@
-"""Results for people: aligned text on standard output."""
+"""Results as aligned text on standard output."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

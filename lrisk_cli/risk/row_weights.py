@@ -45,10 +45,9 @@ class Smoothing:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What the losses of all rows amount to.
-
-    value: the risk; smoothed: h_nu (the risk itself without smoothing); lam: the weights that
-    attain the latter; rank_changes: rows whose rank differs from the last time, if it was sorted.
+    """The risk of all losses and the row weights. value: the risk; smoothed: h_nu (the risk itself
+    without smoothing); lam: the weights that attain the latter; rank_changes: rows whose rank
+    differs from the last time, if it was sorted.
     """
 
     value: float
@@ -58,11 +57,11 @@ class Weighed:
 
 
 class RowWeighter:
-    """Weighs the losses of n rows by one spectrum, again and again.
+    """Computes risk and row weights of n losses for one spectrum, repeatedly.
 
-    It remembers the last order, because losses that change little are quick to sort again. What
-    it answers does not depend on what it remembers, apart from `rank_changes`. The superquantile
-    and the subquantile need no order, so none is made unless its changes are asked for.
+    It remembers the last order, because losses that change little are quick to sort again. Results
+    do not depend on that order, apart from `rank_changes`. The superquantile and the subquantile
+    need no order, so none is made unless its changes are asked for.
     """
 
     def __init__(
@@ -84,9 +83,9 @@ class RowWeighter:
         by_threshold = (self._has_tail and not by_entropy) or self._has_head
         self._sorts = not flat and (track_ranks or not by_threshold)
         self._n = n_rows
-        # The rows that sigma gives nothing.
+        # The rows with zero weight under sigma.
         self._n_light = n_rows - int(np.count_nonzero(sigma))
-        # By a threshold only the ends of sigma are read; the rest would take memory.
+        # With a threshold only the ends of sigma are needed; the rest would take memory.
         self._sigma = sigma if self._sorts or flat else sigma[[0, -1]]
         n_sorted = n_rows if self._sorts else 0
         self._order = np.arange(n_sorted, dtype=np.int32)
@@ -116,7 +115,7 @@ class RowWeighter:
         return Weighed(value, smoothed, lam, changes)
 
     def _sort(self, losses: Array) -> int | None:
-        """Bring the order up to date; how many places of it changed, if there was one before."""
+        """Bring the order up to date; how many positions changed, if there was one before."""
         last = self._order.copy() if self._sorted else None
         core.sort_rows(losses, self._order, *self._work)
         self._sorted = True
@@ -130,7 +129,7 @@ class RowWeighter:
         return lam
 
     def _head_weights(self, losses: Array) -> Array:
-        """The subquantile's weights: those of a superquantile, of the losses upside down."""
+        """The subquantile's weights: those of a superquantile, of the negated losses."""
         lam, last = losses.copy(), self._n - self._n_light - 1
         lam.partition(last)
         threshold = lam[last]
@@ -139,7 +138,7 @@ class RowWeighter:
         return lam
 
     def _soften(self, losses: Array, nu: float, sharp: Weighed) -> Weighed:
-        """The same with the cut smoothed, unless nu is too small to tell."""
+        """The same with the cut smoothed, unless nu is lost in rounding."""
         cap = float(self._sigma[0])
         lam = softplus_weights(losses, cap, nu)
         if lam is None:
@@ -173,7 +172,7 @@ class Tied:
 
 
 class Projection:
-    """Projects numbers on P(sigma), the weights that a rising spectrum allows, again and again."""
+    """Projects onto P(sigma), the weights that a rising spectrum allows, repeatedly."""
 
     def __init__(self, spectrum: Spectrum, sigma: Array) -> None:
         n_rows = len(sigma)

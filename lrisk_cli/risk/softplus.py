@@ -45,9 +45,9 @@ def softplus_penalty(lam: Array, cap: float) -> float:
 
 
 def _bracket(losses: Array, kept: float, nu: float) -> tuple[float, float]:
-    """Two t between which the shares add up to `kept`, which is less than n.
+    """Two t between which the sigmoids add up to `kept`, which is less than n.
 
-    At most i - 1 losses are below the i-th, so the shares of t = l_(i) + nu logit(x) add up to at
+    At most i - 1 losses are below the i-th, so the sigmoids of t = l_(i) + nu logit(x) add up to at
     most i - 1 + (n - i + 1) x; at least m losses are up to the m-th, so to at least m x.
     """
     n = len(losses)

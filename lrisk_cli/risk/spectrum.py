@@ -46,7 +46,7 @@ class Spectrum:
 
     @property
     def flat(self) -> bool:
-        """Whether this is the plain average, under any name."""
+        """Whether this is the mean, under any name."""
         return self.name == "mean" or (self.name, self.parameter) in _AVERAGES
 
     def weights(self, n_rows: int) -> Array:
@@ -62,7 +62,7 @@ class Spectrum:
         return np.ascontiguousarray(rising if family.rising else rising[::-1])
 
     def pieces(self, n_rows: int) -> Iterator[tuple[int, Array]]:
-        """Sigma a piece at a time, each with the place where it begins; never held as a whole.
+        """Sigma a piece at a time, each with the index where it begins; never held as a whole.
 
         Of a falling spectrum the last piece comes first, so that all are monotone together.
         """

@@ -1,1 +1,1 @@
-"""How surely each row belongs to the inliers."""
+"""The probability that each row is an inlier."""

@@ -1,4 +1,5 @@
-"""Columns -> bounded, curved columns that a few wild rows cannot bend, and which rows are remote.
+"""Columns -> bounded nonlinear columns that a few outliers cannot distort, and which rows are
+remote.
 
 Letters: u = asinh((x - median) / MAD), B (n, m) a constant, the u and some u^2, standardised.
 """
@@ -16,7 +17,7 @@ MAD_TO_DEVIATION = 1.4826
 ROWS_PER_COLUMN = 4
 # Rows are remote when they are a group so many times as far out as the others, or when one of their
 # cells is: it belongs to a group so many times as far from the median as the other cells, and no
-# larger than a share of them, or is so many times as far as any cell of the sample.
+# larger than a fraction of them, or is so many times as far as any cell of the sample.
 REMOTE = 20.0
 CELL_REMOTE, CELL_SHARE, CELL_BEYOND = 6.0, 0.05, 3.0
 CHUNK = 4096
@@ -109,7 +110,7 @@ def _chunks(rows: Rows) -> list[slice]:
 
 
 def flag_smallest(values: Array, n_kept: int) -> Flags:
-    """The places of the n smallest values; of equal ones the first. (n,)."""
+    """Flags of the n smallest values; of equal ones the first. (n,)."""
     flags = np.zeros(len(values), dtype=np.bool_)
     flags[np.argsort(values, kind="stable")[:n_kept]] = True
     return flags

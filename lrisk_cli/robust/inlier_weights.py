@@ -1,10 +1,10 @@
-"""Rows and targets, some of them wrong -> how surely each row belongs to the majority.
+"""Rows and targets, some of them wrong -> the probability that each row is an inlier.
 
-Rows are judged by a model more flexible than the one to be fitted, so that what a line cannot
-follow is not taken for an error, and always by fits that have not seen the row. Numbers: fits to
-the rows in the middle of the columns first, and from there to the half, 0.7, 0.9 and all of the
-rows that agree best; the mixture of scales of `contamination` tells inliers from outliers until the
-answer repeats. Classes: the share of swapped labels and the fit to the others, in turns.
+Rows are judged by a model more flexible than the one to be fitted, so that a nonlinear signal is
+not taken for an error, and always by fits that have not seen the row. Numbers: fits to the rows in
+the middle of the columns first, and from there to the half, 0.7, 0.9 and all of the rows that agree
+best; a mixture of scales separates inliers from outliers until the weights settle.
+Classes: the fraction of swapped labels and the fit to the others, in turn.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.types import Array, Flags, Index, Targets
 
-# Shares of the rows that searches keep, and the most rounds of each search and of the judgement.
+# Fractions of the rows that searches keep, and the most rounds of each search and of the judgement.
 COVERAGES = (0.5, 0.7, 0.9, 1.0)
 SEARCH_ROUNDS, JUDGE_ROUNDS, CLASS_ROUNDS = 20, 10, 40
 # The penalties of the flexible fits, whose columns have variances near 1.
@@ -38,7 +38,7 @@ PENALTY, CLASS_PENALTY = 1e-3, 3e-3
 SPREAD, REGION = 2.0, 1.0
 # The search works on a sample: at most so many rows, fewer where columns are many.
 SAMPLE_ROWS, CLASS_ROWS, SAMPLE_WORK = 5000, 4000, 1e9
-# A row has at most this share in its own prediction, so that the fit without it stays finite.
+# The leverage of a row is capped at this value, so that the fit without it stays finite.
 MOST_LEVERAGE = 0.99
 # Rows are judged by fits to the other folds, of classes.
 FOLDS, FIRST_SHARE, CLASS_ACCURACY = 5, 0.2, 1e-4
@@ -46,17 +46,17 @@ FOLDS, FIRST_SHARE, CLASS_ACCURACY = 5, 0.2, 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InlierWeights:
-    """weights: (n,) how surely each row belongs to the majority."""
+    """weights: (n,) the probability that each row is an inlier."""
 
     weights: Array
 
     @property
     def fraction(self) -> float:
-        """Share of the rows that do not belong to it."""
+        """Estimated fraction of outliers."""
         return 1.0 - float(self.weights.mean())
 
 
-def find_majority(
+def find_inlier_weights(
     rows: Rows,
     y: Targets,
     loss: Loss,
@@ -65,30 +65,33 @@ def find_majority(
     seed: int = 0,
     until: float = np.inf,
 ) -> InlierWeights:
-    """Tell inliers from outliers. constant: the last column is one, for the intercept.
+    """Estimate the probability that each row is an inlier. constant: the last column is one, for
+    the intercept.
 
     Rows far from all others count only where a linear fit without them predicts them. until: the
-    moment, by perf_counter, from which on the turns of classes are not continued.
+    moment, by perf_counter, at which the iterations for classes stop.
     """
     n_rows, n_columns = rows.shape
     numbers = loss.numbers(y)
     most = CLASS_ROWS if numbers is None else SAMPLE_ROWS
-    places = _sample(n_rows, n_columns, most, seed)
-    sample = rows.dense_rows(places, n_columns - constant)
+    indices = _sample(n_rows, n_columns, most, seed)
+    sample = rows.dense_rows(indices, n_columns - constant)
     flexible = learn_columns(sample, squares=numbers is not None)
     remote = flexible.remote(rows)
     if numbers is not None:
-        w = _judge_numbers(rows, sample, numbers, flexible, places)
+        w = _weigh_numbers(rows, sample, numbers, flexible, indices)
     else:
-        w = _judge_classes(rows, sample, y, loss, flexible, places, remote, seed, until)
+        w = _weigh_classes(rows, sample, y, loss, flexible, indices, remote, seed, until)
     if remote.any():
         w[remote] = _corroborated(rows, y, loss, remote, w)[remote]
     return InlierWeights(w)
 
 
-def _judge_numbers(rows: Rows, sample: Array, y: Array, flexible: Flexible, places: Index) -> Array:
+def _weigh_numbers(
+    rows: Rows, sample: Array, y: Array, flexible: Flexible, indices: Index
+) -> Array:
     """Weights of the best of several fits to ever more of the rows of the sample, then of all."""
-    B, target = flexible.fill(sample), y[places]
+    B, target = flexible.fill(sample), y[indices]
     near = flexible.middle(sample)
     spread = SPREAD * float(np.median(np.abs(target[near] - np.median(target[near]))))
     spread = spread or float(np.abs(target).max()) or 1.0
@@ -100,7 +103,7 @@ def _judge_numbers(rows: Rows, sample: Array, y: Array, flexible: Flexible, plac
         misfit = float(np.log1p((errors / spread) ** 2).mean()) + REGION * _given_up(B, w)
         best = min(best, (misfit, w), key=lambda each: each[0])
     w = best[1]
-    if len(places) == len(y):
+    if len(indices) == len(y):
         return w
     beta = _WeightedFit(B, target, w).beta
     return _inlier(y - flexible.multiply(rows, beta[:, None])[:, 0])
@@ -132,7 +135,7 @@ def _settle(B: Array, y: Array, errors: Array) -> tuple[Array, Array]:
 
 
 def _given_up(B: Array, w: Array) -> float:
-    """Share of the rows given up, times how much of that the columns predict (R^2)."""
+    """Fraction of the rows given up, times how much of that the columns predict (R^2)."""
     odd = 1.0 - w
     spread = float(np.var(odd))
     if spread == 0.0:
@@ -166,40 +169,41 @@ class _WeightedFit:
         return found
 
 
-def _judge_classes(
+def _weigh_classes(
     rows: Rows,
     sample: Array,
     y: Targets,
     loss: Loss,
     flexible: Flexible,
-    places: Index,
+    indices: Index,
     remote: Flags,
     seed: int,
     until: float,
 ) -> Array:
-    """One minus the chance that the label was swapped, by fits to the rows that are not remote.
+    """One minus the probability that the label was swapped, by fits to the rows that are not
+    remote.
 
     Weights and fits in turns, every row judged by the fit to the other folds.
     """
     n_classes = max(2, loss.n_outputs)
-    problem = _mean_problem(DenseRows(flexible.fill(sample)), y[places], loss, CLASS_PENALTY)
-    folds = np.random.default_rng([seed, 4]).permutation(len(places)) % FOLDS
+    problem = _mean_problem(DenseRows(flexible.fill(sample)), y[indices], loss, CLASS_PENALTY)
+    folds = np.random.default_rng([seed, 4]).permutation(len(indices)) % FOLDS
     fits = [np.zeros(problem.shape) for _ in range(FOLDS)]
-    usable = ~remote[places]
-    w, share = usable.astype(np.float64), FIRST_SHARE
+    usable = ~remote[indices]
+    w, fraction = usable.astype(np.float64), FIRST_SHARE
     for _ in range(CLASS_ROUNDS):
         losses = _fold_losses(problem, folds, w, fits)
-        odd = swapped(losses, share, n_classes)
+        odd = swapped(losses, fraction, n_classes)
         before, w = w, usable * (1.0 - odd)
         # One step only: a fit to rows that are still mixed explains their mixture by itself.
-        share = min(0.5, float(odd[usable].mean()))
+        fraction = min(0.5, float(odd[usable].mean()))
         if float(np.abs(w - before).max()) < 1e-2 or perf_counter() >= until:
             break
-    if len(places) == len(y):
+    if len(indices) == len(y):
         return w
     W = _weighted_fit(problem, w, fits[0])
     losses = loss.values(flexible.multiply(rows, W), loss.targets(y))
-    return 1.0 - swapped(losses, share, n_classes)
+    return 1.0 - swapped(losses, fraction, n_classes)
 
 
 def _fold_losses(problem: Problem, folds: Index, w: Array, fits: list[Array]) -> Array:

@@ -1,8 +1,8 @@
-"""Losses -> where the inliers end: the share of outliers, and the score beyond which rows are.
+"""Losses -> the fraction of outliers, and the score beyond which a row is one.
 
 Errors are taken for draws from a mixture of centred normals of unknown scales, whose distribution
-is estimated without a shape of its own. Where it falls into two groups far apart, the group of
-large scales is the outliers'. Losses of classes are held against a share of swapped labels.
+is estimated nonparametrically. Where it falls into two groups far apart, the group of large scales
+are the outliers. Losses of classes are compared with a fraction of swapped labels.
 """
 
 from dataclasses import dataclass
@@ -30,11 +30,10 @@ TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Where inliers end.
-
-    fraction: share of the rows taken for outliers, estimated or as given. threshold: a row is an
-    outlier when its score exceeds it. scale: score = size / scale, the size being that of the error
-    (sqrt(2 loss) for squared losses and squared distances); for classes the loss itself (scale 1).
+    """The threshold between inliers and outliers. fraction: of the rows taken for outliers,
+    estimated or as given. threshold: a row is an outlier when its score exceeds it. scale: score =
+    size / scale, the size being that of the error (sqrt(2 loss) for squared losses and squared
+    distances); for classes the loss itself (scale 1).
     """
 
     fraction: float
@@ -55,7 +54,7 @@ class ScaleMixture:
 
     @property
     def fraction(self) -> float:
-        """Share of the outliers, those that hide among the inliers included."""
+        """Fraction of outliers, including those as small as inliers."""
         return float(self.shares[self.n_inlier :].sum())
 
     @property
@@ -65,7 +64,7 @@ class ScaleMixture:
         return float(np.sqrt(shares @ scales**2 / shares.sum()))
 
     def inlier(self, sizes: Array) -> Array:
-        """How surely a row of this size is an inlier: 0..1, falling with the size. (n,)."""
+        """Probability that a row of this size is an inlier; falls with the size. (n,)."""
         if self.n_inlier == len(self.scales):
             return np.ones(len(sizes))
         # The curve is smooth in the logarithm, so a fine table of it will do for many rows.
@@ -74,14 +73,14 @@ class ScaleMixture:
         return np.maximum(found, 0.0, out=found)
 
     def _curve(self) -> tuple[Array, Array]:
-        """Sizes, and how surely they are those of inliers."""
+        """Sizes, and the probability that each belongs to an inlier."""
         at = self.scales[0] * np.geomspace(1e-2, 1e2 * self.scales[-1] / self.scales[0], 1000)
         inside = _density(at, self.scales, self.shares, slice(self.n_inlier))
         outside = _density(at, self.scales, self.shares, slice(self.n_inlier, None))
         return at, inside / np.maximum(inside + outside, TINY)
 
     def threshold(self, n_rows: int) -> float:
-        """The size beyond which a row is rather an outlier, or unheard of among n inliers."""
+        """The size beyond which a row is more likely an outlier, or too large for n inliers."""
         if self.n_inlier < len(self.scales):
             at, inlier = self._curve()
             return float(np.interp(0.5, 1.0 - inlier, at))
@@ -93,7 +92,7 @@ class ScaleMixture:
         return float(high)
 
     def _beyond(self, size: float) -> float:
-        """Share of rows of a larger size."""
+        """Fraction of rows of a larger size."""
         from math import erfc, sqrt
 
         ratios = size / (sqrt(2.0) * self.scales)
@@ -101,7 +100,8 @@ class ScaleMixture:
 
 
 def fit_scales(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
-    """The mixture of scales that makes the sizes likeliest, and its border. sizes: (n,), >= 0.
+    """The mixture of scales that makes the sizes likeliest, and where its groups separate. sizes:
+    (n,), >= 0.
 
     factor: how many times as large outliers are at least, by the mean logarithm of their scales.
     """
@@ -109,7 +109,7 @@ def fit_scales(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
 
 
 def _use_up(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
-    """The same in the memory of the sizes: long tables have no room for a copy."""
+    """The same, overwriting the sizes: a copy would take too much memory for long tables."""
     sizes.sort()
     n, middle, largest = len(sizes), float(sizes[len(sizes) // 2]), float(sizes[-1])
     if largest == 0.0:
@@ -121,14 +121,14 @@ def _use_up(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
     low = max(middle / BELOW_MEDIAN, largest * 1e-12)
     n_scales = int(np.ceil(np.log(largest / low) / np.log(STEP))) + 2
     scales: Array = low * np.power(STEP, np.arange(n_scales, dtype=np.float64))
-    shares = _likeliest_shares(points, counts / n, scales)
+    shares = _likeliest_weights(points, counts / n, scales)
     return ScaleMixture(scales, shares, _find_gap(np.log(scales), shares, factor))
 
 
-def find_border(
+def find_threshold(
     losses: Array, loss: Loss, contamination: float | None, n_classes: int = 2
 ) -> Threshold:
-    """The border of these losses. contamination: None to estimate it; losses: (n,).
+    """The threshold for these losses. contamination: None to estimate it; losses: (n,).
 
     loss: what they are losses of; squared distances are squared losses.
 
@@ -137,10 +137,12 @@ def find_border(
     check_largest(float(losses.max()))
     sizes = loss.sizes(losses)
     if sizes is None:
-        fraction = swap_share(losses, n_classes)
-        # Beyond it a label was rather swapped: e (1 - p) / (C - 1) > (1 - e) p.
-        share = max(fraction, TINY)
-        found = Threshold(fraction, float(np.log1p((n_classes - 1) * (1.0 - share) / share)), 1.0)
+        fraction = swap_fraction(losses, n_classes)
+        # Beyond it a label was more likely swapped: e (1 - p) / (C - 1) > (1 - e) p.
+        fraction = max(fraction, TINY)
+        found = Threshold(
+            fraction, float(np.log1p((n_classes - 1) * (1.0 - fraction) / fraction)), 1.0
+        )
     else:
         mixture = _use_up(sizes)
         scale = mixture.inlier_scale
@@ -154,31 +156,32 @@ def find_border(
     return Threshold(contamination, threshold, found.scale)
 
 
-def scores(losses: Array, loss: Loss, border: Threshold) -> Array:
+def scores(losses: Array, loss: Loss, threshold: Threshold) -> Array:
     """How outlying each row is; rises with the loss. (n,)."""
     sizes = loss.sizes(losses)
-    found: Array = (losses if sizes is None else sizes) / border.scale
+    found: Array = (losses if sizes is None else sizes) / threshold.scale
     return found
 
 
-def swap_share(losses: Array, n_classes: int) -> float:
-    """The likeliest share e of labels swapped for another class, p = exp(-loss) their probability.
+def swap_fraction(losses: Array, n_classes: int) -> float:
+    """The likeliest fraction e of labels swapped for another class, p = exp(-loss) their
+    probability.
 
     A label is seen with probability (1 - e) p + e (1 - p) / (C - 1).
     """
-    share = 0.1
+    fraction = 0.1
     for _ in range(SWAP_ROUNDS):
-        before, share = share, min(0.5, float(swapped(losses, share, n_classes).mean()))
-        if abs(share - before) <= 1e-9:
+        before, fraction = fraction, min(0.5, float(swapped(losses, fraction, n_classes).mean()))
+        if abs(fraction - before) <= 1e-9:
             break
-    return share
+    return fraction
 
 
-def swapped(losses: Array, share: float, n_classes: int) -> Array:
-    """How surely each label was swapped, if a share of them was. (n,)."""
+def swapped(losses: Array, fraction: float, n_classes: int) -> Array:
+    """Probability that each label was swapped, given the fraction of swapped labels. (n,)."""
     seen = np.exp(-losses)
-    other = share / (n_classes - 1) * (1.0 - seen)
-    found: Array = other / np.maximum(other + (1.0 - share) * seen, TINY)
+    other = fraction / (n_classes - 1) * (1.0 - seen)
+    found: Array = other / np.maximum(other + (1.0 - fraction) * seen, TINY)
     return found
 
 
@@ -191,15 +194,15 @@ def _chunk_edges(n: int) -> NDArray[np.intp]:
 
 
 def _density(sizes: Array, scales: Array, shares: Array, part: slice) -> Array:
-    """What a part of the mixture says, up to a constant, relative to the whole's largest term."""
+    """Density of each component, up to a constant, relative to the whole's largest term."""
     exponents = -0.5 * (sizes[:, None] / scales) ** 2 - np.log(scales)
     exponents -= exponents.max(axis=1, keepdims=True)
     found: Array = np.exp(exponents[:, part]) @ shares[part]
     return found
 
 
-def _likeliest_shares(points: Array, counts: Array, scales: Array) -> Array:
-    """Expectation maximisation of the shares: p <- p * mean of density / mixture."""
+def _likeliest_weights(points: Array, counts: Array, scales: Array) -> Array:
+    """Expectation maximisation of the mixture weights: p <- p * mean of density / mixture."""
     exponents = -0.5 * (points[:, None] / scales) ** 2 - np.log(scales)
     densities = np.exp(exponents - exponents.max(axis=1, keepdims=True))
     shares = np.full(len(scales), 1.0 / len(scales))

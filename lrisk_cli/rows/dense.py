@@ -1,7 +1,7 @@
 """Rows as one array of doubles.
 
-Letters as in rows.py. A sweep over the rows is cut into shares by the shape alone, and what the
-shares give is added up in their order (native/threads.py). BLAS is kept to one thread by callers.
+Letters as in rows.py. A sweep over the rows is cut into chunks by the shape alone, and what the
+chunks give is added up in their order (native/threads.py). BLAS is kept to one thread by callers.
 """
 
 from collections import deque
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lrisk_cli.native.kernels import core
-from lrisk_cli.native.threads import over_shares
+from lrisk_cli.native.threads import over_chunks
 from lrisk_cli.rows.rows import ColumnStats, Roundings, StepKind
 from lrisk_cli.types import Array, Index
 
@@ -59,7 +59,7 @@ class DenseRows:
                 some = slice(start, min(start + MARGIN_CHUNK, rows.stop))
                 np.matmul(X[some], W, out=Z[some])
 
-        deque(over_shares(fill, *self.shape), maxlen=0)
+        deque(over_chunks(fill, *self.shape), maxlen=0)
         return Z
 
     def combine(self, R: Array, rows: Index | None = None) -> Array:
@@ -120,10 +120,10 @@ class DenseRows:
         return self._total(lambda rows: _scaled_gram(X[rows], weights[rows]))
 
     def _total(self, of: Callable[[slice], Array]) -> Array:
-        """What the shares of the rows give, added up."""
-        shares = over_shares(of, *self.shape)
-        total = next(shares)
-        for each in shares:
+        """What the chunks of the rows give, added up."""
+        chunks = over_chunks(of, *self.shape)
+        total = next(chunks)
+        for each in chunks:
             total += each
         return total
 

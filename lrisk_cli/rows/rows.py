@@ -53,10 +53,10 @@ class Rows(Protocol):
         """Those of `margins` and `combine` with so many outputs, which error bounds count."""
 
     def times(self, V: Array) -> Array:
-        """X V by the quickest product, whose roundings nobody counts. (n, q)."""
+        """X V by the fastest product, without a bound on its rounding. (n, q)."""
 
     def transposed_times(self, R: Array) -> Array:
-        """X' R by the quickest product, whose roundings nobody counts. (d, q)."""
+        """X' R by the fastest product, without a bound on its rounding. (d, q)."""
 
     def gram(self, weights: Array) -> Array:
         """X' diag(weights) X for weights of either sign; rows without weight left out. (d, d)."""

@@ -13,13 +13,13 @@ import numpy as np
 
 from lrisk_cli.native.cholesky import cho_factor_lifted, cho_solve
 from lrisk_cli.native.kernels import core
-from lrisk_cli.solvers.descent import Precondition, Spot, descend, line_search
+from lrisk_cli.solvers.descent import EvaluatedPoint, Precondition, descend, line_search
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.solvers.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
 from lrisk_cli.types import Array
 
 # Above this many unknowns a bound is polished by L-BFGS instead of Newton steps; at most so many,
-# and more where each needs a line search, to where this share of the derivative along it is left,
+# and more where each needs a line search, until this fraction of the derivative along it is left,
 NEWTON_SIZE, NEWTON_STEPS = 128, 30
 SEARCHED_STEPS, FLATTER = 200, 0.3
 # up to this many with the second derivative where so many evaluations have not been enough: as many
@@ -59,7 +59,7 @@ class Bound:
 
 
 def certify(objective: float, lower_bound: float, at_zero: float) -> Certificate:
-    """Put the two sides together; at_zero is F(0)."""
+    """The certificate of an objective and a lower bound; at_zero is F(0)."""
     absolute = objective - lower_bound
     gained = max(at_zero - objective, 1e-6 * at_zero, np.finfo(np.float64).tiny)
     return Certificate(objective, lower_bound, absolute, absolute / gained)
@@ -102,7 +102,7 @@ def lower_bound(
 def _bound(
     problem: Problem, lam: Array, excess: float, V: Array, at: Evaluation, passes: int
 ) -> Bound:
-    """The bound that V proves with weights that may lie outside P(sigma) by the share `excess`.
+    """The bound that V proves with weights that may lie outside P(sigma) by the fraction `excess`.
 
     lam.l <= (1 + excess) R for losses l >= 0, so lam.l + mu/2 ||.||^2 is at most 1 + excess times
     the objective. An objective that it is compared with is rounded itself: eps of it is for that.
@@ -119,10 +119,10 @@ def _bound(
 
 
 def repair_weights(lam: Array, sigma: Array) -> tuple[Array, float]:
-    """Weights near lam that lie in P(sigma) to rounding, and by which share they may exceed it.
+    """Weights near lam that lie in P(sigma) to rounding, and by which fraction they may exceed it.
 
     Clip, renormalise, and mix with 1/n until the sums of the k largest weights are at most those
-    of sigma for every k; what rounding leaves is the share, see core.excess_share.
+    of sigma for every k; what rounding leaves is that fraction, see core.excess_share.
     """
     lam = np.maximum(lam, 0.0)
     ones = np.ones(len(lam))
@@ -130,9 +130,9 @@ def repair_weights(lam: Array, sigma: Array) -> tuple[Array, float]:
     total = min(core.compensated_dot(sigma, ones), 1.0)
     lam = total / core.compensated_dot(lam, ones) * lam
     ascending = np.sort(lam)
-    share = core.mixing_share(ascending, sigma)
-    if share > 0.0:
-        lam, ascending = ((1.0 - share) * w + share / len(lam) for w in (lam, ascending))
+    fraction = core.mixing_share(ascending, sigma)
+    if fraction > 0.0:
+        lam, ascending = ((1.0 - fraction) * w + fraction / len(lam) for w in (lam, ascending))
     return lam, float(core.excess_share(ascending, sigma))
 
 
@@ -290,43 +290,45 @@ def _searched_newton(
     problem: Problem, lam: Array, V: Array, accuracy: float, until: float
 ) -> tuple[Array, int]:
     """The same with a line search, where second derivatives jump or have no bound."""
-    spot = _weighted_spot(problem, lam, V)
+    point = _weighted_point(problem, lam, V)
     passes = 1
     for _ in range(SEARCHED_STEPS):
-        g = spot.gradient
+        g = point.gradient
         if float(np.sum(g**2)) <= 2.0 * problem.mu * accuracy or perf_counter() >= until:
             break
-        P = -_solve(problem.hessian(spot.kept, lam), g.reshape(-1, 1)).reshape(V.shape)
-        slope, x = float(np.vdot(g, P)), spot.x
+        P = -_solve(problem.hessian(point.kept, lam), g.reshape(-1, 1)).reshape(V.shape)
+        slope, x = float(np.vdot(g, P)), point.x
         first = step_within(problem, P)
 
-        def there(t: float, x: Array = x, P: Array = P) -> tuple[Spot[Array], float, float]:
+        def there(
+            t: float, x: Array = x, P: Array = P
+        ) -> tuple[EvaluatedPoint[Array], float, float]:
             nonlocal passes
             passes += 1
-            new = _weighted_spot(problem, lam, x + t * P)
+            new = _weighted_point(problem, lam, x + t * P)
             return new, new.value, float(np.vdot(new.gradient, P))
 
-        found = line_search(there, spot.value, slope, first, FLATTER) if slope < 0.0 else None
+        found = line_search(there, point.value, slope, first, FLATTER) if slope < 0.0 else None
         if found is None:
             break
-        spot = found
-    return spot.x, passes
+        point = found
+    return point.x, passes
 
 
 def step_within(problem: Problem, P: Array) -> float:
-    """The share of a step P that moves no margin beyond the reach of the loss, at most 1."""
+    """The fraction of a step P that moves no margin beyond the reach of the loss, at most 1."""
     reach = problem.loss.reach
     if np.isinf(reach):
         return 1.0
     return min(1.0, reach / max(float(np.abs(problem.margins(P)).max()), reach))
 
 
-def _weighted_spot(problem: Problem, lam: Array, V: Array) -> Spot[Array]:
+def _weighted_point(problem: Problem, lam: Array, V: Array) -> EvaluatedPoint[Array]:
     """Value and gradient of lam.l(V) + mu/2 ||V||^2, and the margins of V."""
     Z = problem.margins(V)
     losses, derivatives = problem.loss.values_and_derivatives(Z, problem.y)
     value = float(core.compensated_dot(lam, losses)) + problem.penalty(V)
-    return Spot(V, value, problem.pull(derivatives, lam) + problem.mu * V, Z)
+    return EvaluatedPoint(V, value, problem.pull(derivatives, lam) + problem.mu * V, Z)
 
 
 def _lbfgs(
@@ -343,27 +345,27 @@ def _lbfgs(
     """
     passes = 0
 
-    def spot_at(V: Array) -> Spot[Array]:
+    def point_at(V: Array) -> EvaluatedPoint[Array]:
         nonlocal passes
         passes += 1
-        return _weighted_spot(problem, lam, V)
+        return _weighted_point(problem, lam, V)
 
-    def near(spot: Spot[Array]) -> bool:
-        return float(np.sum(spot.gradient**2)) <= 2.0 * problem.mu * accuracy
+    def near(point: EvaluatedPoint[Array]) -> bool:
+        return float(np.sum(point.gradient**2)) <= 2.0 * problem.mu * accuracy
 
     matrix_fits = V.size <= MATRIX_SIZE
     last = MAX_EVALUATIONS
     if matrix_fits:
         last = FIRST_ROUND if curvature.inverse is None else ROUND
 
-    def done(spot: Spot[Array], _: float) -> bool:
-        return near(spot) or passes >= last or perf_counter() >= until
+    def done(point: EvaluatedPoint[Array], _: float) -> bool:
+        return near(point) or passes >= last or perf_counter() >= until
 
-    spot = spot_at(V)
+    point = point_at(V)
     while True:
-        spot = descend(spot_at, spot, done, curvature.inverse)
+        point = descend(point_at, point, done, curvature.inverse)
         ended = passes < last or passes >= MAX_EVALUATIONS
-        if near(spot) or ended or perf_counter() >= until:
+        if near(point) or ended or perf_counter() >= until:
             break
-        curvature.inverse, last = _inverse(problem.hessian(spot.kept, lam)), last + ROUND
-    return spot.x, passes
+        curvature.inverse, last = _inverse(problem.hessian(point.kept, lam)), last + ROUND
+    return point.x, passes

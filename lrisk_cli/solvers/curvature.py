@@ -14,7 +14,7 @@ from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
-# A Gram matrix is updated where fewer rows changed than this share, and rebuilt otherwise.
+# A Gram matrix is updated where fewer rows changed than this fraction, and rebuilt otherwise.
 UPDATE_SHARE = 1.0 / 3.0
 # A logistic curvature serves until the weights, or the probabilities, have moved by this much.
 REUSE = 0.05
@@ -132,14 +132,14 @@ def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
 def _softmax_ties(problem: Problem, Z: Array, tied: Tied) -> Array:
     """The same for many rows and several outputs, as sum g_i g_i' - sum (sum g)(sum g)' / size.
 
-    The slopes of a softmax add up to nothing, so the first sum needs a Gram matrix for each pair of
-    classes only, and no gradients of rows.
+    The derivatives of a softmax add up to zero, so the first sum needs a Gram matrix for each pair
+    of classes only, and no gradients of rows.
     """
-    slopes = problem.loss.derivatives(Z, problem.y)
-    some = np.zeros_like(slopes)
-    some[tied.rows] = slopes[tied.rows]
+    derivatives = problem.loss.derivatives(Z, problem.y)
+    some = np.zeros_like(derivatives)
+    some[tied.rows] = derivatives[tied.rows]
     total = problem.laplacian(lambda c, e: -some[:, c] * some[:, e])
-    columns = np.ascontiguousarray(slopes.T)
+    columns = np.ascontiguousarray(derivatives.T)
     for rows, sizes in _portions(tied):
         sums = [problem.rows.block_sums(slope, rows, sizes) for slope in columns]
         flat = np.stack(sums, axis=-1).reshape(len(sizes), -1)
@@ -159,8 +159,10 @@ def _portions(tied: Tied) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 def _row_gradients(problem: Problem, Z: Array, rows: NDArray[np.intp]) -> Array:
     """g_i for some rows. (rows, d k)."""
-    slopes = problem.loss.derivatives(Z[rows], problem.y[rows])
-    return (problem.rows.dense_rows(rows)[:, :, None] * slopes[:, None, :]).reshape(len(rows), -1)
+    derivatives = problem.loss.derivatives(Z[rows], problem.y[rows])
+    return (problem.rows.dense_rows(rows)[:, :, None] * derivatives[:, None, :]).reshape(
+        len(rows), -1
+    )
 
 
 def _block_means(
@@ -178,10 +180,10 @@ def joint_curvature(problem: Problem, Z: Array, lam: Array, tied: Tied, nu: floa
 
     The ties add sum g_i g_i' - sum over blocks of (sum g)(sum g)' / size: no rows are copied.
     """
-    slopes = problem.loss.derivatives(Z, problem.y)[:, 0]
+    derivatives = problem.loss.derivatives(Z, problem.y)[:, 0]
     weights = lam * problem.loss.curvature(Z, problem.y)
-    weights[tied.rows] += slopes[tied.rows] ** 2 / nu
-    sums = problem.rows.block_sums(slopes, tied.rows, tied.sizes)
+    weights[tied.rows] += derivatives[tied.rows] ** 2 / nu
+    sums = problem.rows.block_sums(derivatives, tied.rows, tied.sizes)
     H = problem.gram(np.maximum(weights, 0.0)) - sums.T @ sums / nu
     H[np.diag_indices(len(H))] += problem.mu
     return H

@@ -18,9 +18,9 @@ Pair = tuple[Array, Array, float]
 Precondition = Callable[[Array], Array]
 
 MEMORY = 20
-# A step must lower the function by this share of what the slope at its start promised,
+# A step must lower the function by this fraction of what the derivative at its start predicts,
 DECREASE = 1e-4
-# and the slope at its end must be at most this share of that at its start.
+# and the derivative at its end must be at most this fraction of that at its start.
 FLATTER = 0.9
 # Lengths that are tried before a direction is given up.
 MAX_TRIALS = 40
@@ -28,7 +28,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True)
-class Spot(Generic[T]):
+class EvaluatedPoint(Generic[T]):
     """A function's value and gradient at x, and what its caller wants to keep with them."""
 
     x: Array
@@ -38,64 +38,68 @@ class Spot(Generic[T]):
 
 
 def descend(
-    evaluate: Callable[[Array], Spot[T]],
-    spot: Spot[T],
-    done: Callable[[Spot[T], float], bool],
+    evaluate: Callable[[Array], EvaluatedPoint[T]],
+    point: EvaluatedPoint[T],
+    done: Callable[[EvaluatedPoint[T], float], bool],
     precondition: Precondition | None = None,
-) -> Spot[T]:
-    """Steps from a spot until one is `done`, or rounding hides what is left.
+) -> EvaluatedPoint[T]:
+    """Take steps from a point until one is `done`, or rounding hides further progress.
 
-    done is told the spot and by how much the function may still fall there, by the curvature
-    learned so far. precondition multiplies by a guess of the inverse second derivative.
+    done receives the point and how far the function may still fall, estimated from the curvature.
+    precondition multiplies by a guess of the inverse second derivative.
     """
     pairs: deque[Pair] = deque(maxlen=MEMORY)
     while True:
-        p = -_times_inverse(spot.gradient, pairs, precondition)
-        slope = float(np.vdot(spot.gradient, p))
+        p = -_times_inverse(point.gradient, pairs, precondition)
+        slope = float(np.vdot(point.gradient, p))
         known = bool(pairs) or precondition is not None
-        if done(spot, -0.5 * slope if known else np.inf) or not slope < 0.0:
-            return spot
-        # Of an unknown curvature no more is assumed than that the first step may have length 1.
+        if done(point, -0.5 * slope if known else np.inf) or not slope < 0.0:
+            return point
+        # Without a curvature estimate the first step has length at most 1.
         first = 1.0 if known else min(1.0, 1.0 / np.sqrt(-slope))
-        new = _step(evaluate, spot, p, slope, first)
+        new = _step(evaluate, point, p, slope, first)
         if new is None and not pairs:
-            return spot
+            return point
         if new is None:
             pairs.clear()
             continue
-        s, y = new.x - spot.x, new.gradient - spot.gradient
+        s, y = new.x - point.x, new.gradient - point.gradient
         sy = float(np.vdot(s, y))
         if sy > EPS * float(np.vdot(y, y)):
             pairs.append((s, y, sy))
-        spot = new
+        point = new
 
 
 def _step(
-    evaluate: Callable[[Array], Spot[T]], spot: Spot[T], p: Array, slope: float, first: float
-) -> Spot[T] | None:
-    """The spot at a good length along p, if there is one."""
+    evaluate: Callable[[Array], EvaluatedPoint[T]],
+    point: EvaluatedPoint[T],
+    p: Array,
+    slope: float,
+    first: float,
+) -> EvaluatedPoint[T] | None:
+    """The point at a suitable step length along p, if there is one."""
 
-    def there(t: float) -> tuple[Spot[T], float, float]:
-        new = evaluate(spot.x + t * p)
+    def there(t: float) -> tuple[EvaluatedPoint[T], float, float]:
+        new = evaluate(point.x + t * p)
         return new, new.value, float(np.vdot(new.gradient, p))
 
-    return line_search(there, spot.value, slope, first, FLATTER)
+    return line_search(there, point.value, slope, first, FLATTER)
 
 
 def _times_inverse(g: Array, pairs: deque[Pair], precondition: Precondition | None) -> Array:
-    """The inverse second derivative, as the pairs tell it, times g."""
-    q, shares = g.copy(), []
+    """The inverse Hessian estimated from the pairs, times g."""
+    q, alphas = g.copy(), []
     for s, y, sy in reversed(pairs):
-        share = float(np.vdot(s, q)) / sy
-        q -= share * y
-        shares.append(share)
+        alpha = float(np.vdot(s, q)) / sy
+        q -= alpha * y
+        alphas.append(alpha)
     if precondition is not None:
         q = precondition(q)
     elif pairs:
         _, y, sy = pairs[-1]
         q *= sy / float(np.vdot(y, y))
-    for (s, y, sy), share in zip(pairs, reversed(shares), strict=True):
-        q += (share - float(np.vdot(y, q)) / sy) * s
+    for (s, y, sy), alpha in zip(pairs, reversed(alphas), strict=True):
+        q += (alpha - float(np.vdot(y, q)) / sy) * s
     return q
 
 
@@ -109,7 +113,7 @@ def line_search(
     """What is found at a length t where a convex function has fallen and become flatter.
 
     there(t) gives what is found, the function's value and its slope at t; value and slope are
-    those at 0, flatter the share of the slope that may remain. Regula falsi (Illinois) on the
+    those at 0, flatter the fraction of the slope that may remain. Regula falsi (Illinois) on the
     slope, which rises. None where rounding spoils every t.
     """
     t, low, at_low, high, at_high = first, 0.0, slope, np.inf, np.inf
@@ -127,6 +131,6 @@ def line_search(
             t *= 4.0
         else:
             known = np.isfinite(at_high) and at_high > 0.0
-            share = at_low / (at_low - at_high) if known else 0.5
-            t = low + min(max(share, 0.05), 0.95) * (high - low)
+            fraction = at_low / (at_low - at_high) if known else 0.5
+            t = low + min(max(fraction, 0.05), 0.95) * (high - low)
     return None

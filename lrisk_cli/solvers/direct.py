@@ -16,32 +16,32 @@ def solve_mean(
 
     The others begin at `start` where it is better than zero.
     """
-    course = SolverRun(problem, limits, report)
-    zero = problem.at(np.zeros(problem.shape), course.weigher)
-    course.begin(zero.objective, zero.smoothed)
-    course.note(zero.objective)
-    course.passes += 1.0
+    solver_run = SolverRun(problem, limits, report)
+    zero = problem.at(np.zeros(problem.shape), solver_run.row_weighter)
+    solver_run.begin(zero.objective, zero.smoothed)
+    solver_run.note(zero.objective)
+    solver_run.passes += 1.0
     if start is not None and not problem.loss.quadratic:
-        near = problem.at(start, course.weigher)
-        course.passes += 1.0
-        course.offer(start, near.objective, near.smoothed)
+        near = problem.at(start, solver_run.row_weighter)
+        solver_run.passes += 1.0
+        solver_run.offer(start, near.objective, near.smoothed)
     # What is accurate enough depends on what is gained: first a rough answer, then the rest.
     accuracy = 1e-3 * zero.objective
     while True:
         W, passes = weighted_minimiser(
-            problem, problem.sigma, course.W, accuracy, until=course.limits.deadline
+            problem, problem.sigma, solver_run.W, accuracy, until=solver_run.limits.deadline
         )
-        point = problem.at(W, course.weigher)
-        course.passes += passes + 1.0
-        course.note(point.objective)
-        better = course.offer(W, point.objective, point.smoothed)
-        needed = 0.1 * limits.tol * course.gained
+        point = problem.at(W, solver_run.row_weighter)
+        solver_run.passes += passes + 1.0
+        solver_run.note(point.objective)
+        better = solver_run.offer(W, point.objective, point.smoothed)
+        needed = 0.1 * limits.tol * solver_run.gained
         gradient = problem.gradient(W, point.margins, problem.sigma)
         accurate = float(np.sum(gradient**2)) <= 2.0 * problem.mu * needed
-        limit = course.exhausted()
+        limit = solver_run.exhausted()
         if accurate or limit or (accuracy <= needed and not better):
             break
         accuracy = needed
-    course.prove(problem.sigma, W)
-    course.note(point.objective)
-    return course.solution(limit or "stopped because rounding hides what is left")
+    solver_run.prove(problem.sigma, W)
+    solver_run.note(point.objective)
+    return solver_run.solution(limit or "stopped because rounding hides what is left")

@@ -1,4 +1,4 @@
-"""The loop that every stochastic and subgradient method runs in: epoch, look, prove, stop.
+"""The loop of every stochastic and subgradient method: epoch, evaluate, prove, stop.
 
 A method only knows how to make an epoch of steps from a point. The loop evaluates where it
 arrived, undoes and halves the step when that went wrong, averages the row weights, proves a lower
@@ -30,7 +30,7 @@ STALL = 20
 
 
 class Method(Protocol):
-    """A way to move: `step` is its step size, None where it has a rule of its own.
+    """An update rule: `step` is its step size, None where it has a rule of its own.
 
     exact: its steps see all rows, so that where they gain nothing the point is stationary.
     """
@@ -41,10 +41,10 @@ class Method(Protocol):
         """The step size to begin with, chosen so that it should not diverge."""
 
     def restart(self, W: Array, *, stalled: bool = False) -> None:
-        """Forget the past and go on from W, more carefully if the last epochs got nowhere."""
+        """Reset the state and continue from W, with smaller steps if the last epochs stalled."""
 
     def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
-        """Make one epoch of steps from the point; where it arrived, and the passes it used."""
+        """Make one epoch of steps from the point; the new W, and the passes it used."""
 
 
 class RecentWeights:
@@ -93,8 +93,8 @@ def minimise(
     It begins at `start` where that is better than zero, or anyway if we insist. norm_bound: the
     method keeps ||W|| below it.
     """
-    course = SolverRun(problem, limits, report, track_ranks=track_ranks)
-    return _Run(problem, method, step, course, norm_bound).run(start, insist=insist)
+    solver_run = SolverRun(problem, limits, report, track_ranks=track_ranks)
+    return _Run(problem, method, step, solver_run, norm_bound).run(start, insist=insist)
 
 
 def run_method(
@@ -122,10 +122,10 @@ class _Run:
         problem: Problem,
         method: Method,
         step: float | None,
-        course: SolverRun,
+        solver_run: SolverRun,
         norm_bound: float | None = None,
     ) -> None:
-        self.problem, self.method, self.course = problem, method, course
+        self.problem, self.method, self.solver_run = problem, method, solver_run
         self.norm_bound = np.inf if norm_bound is None else norm_bound
         self.chosen_here = step is None
         self.step = method.first_step() if step is None else step
@@ -135,44 +135,44 @@ class _Run:
         self.patience = PATIENCE
         self.next_proof = 4.0
         self.point = self._at(np.zeros(problem.shape))
-        self.course.begin(self.point.objective, self.point.smoothed)
+        self.solver_run.begin(self.point.objective, self.point.smoothed)
         self.recent.add(self.point.lam)
         self.ceiling = DIVERGED * self.point.smoothed
-        # Epochs since the best objective was written down, and what it was.
+        # Epochs since the best objective was recorded, and its value.
         self.n_epochs, self.mark = 0, self.point.smoothed
         self.stalled = False
 
     def run(self, start: Array | None = None, *, insist: bool = False) -> Solution:
-        course = self.course
+        solver_run = self.solver_run
         if start is not None:
             near = self._at(start)
-            if course.offer(start, near.objective, near.smoothed) or insist:
+            if solver_run.offer(start, near.objective, near.smoothed) or insist:
                 self.point = near
                 self.ceiling = max(self.ceiling, DIVERGED * near.smoothed)
         self.method.restart(self.point.W)
-        course.note(self.point.objective, self.point.rank_changes)
+        solver_run.note(self.point.objective, self.point.rank_changes)
         while (why := self._why_stop()) is None:
             W, used = self.method.advance(self.point, self.step)
-            course.passes += used
-            self._look(W)
-            if course.passes >= self.next_proof:
-                self._examine()
-            course.note(self.point.objective, self.point.rank_changes)
-        proved = np.isfinite(course.bound) or self.problem.falling
-        if not proved or course.passes > self.next_proof / PROOF_SPACING:
-            self._examine()
-        return course.solution(why, step=self.step, halvings=self.halvings)
+            solver_run.passes += used
+            self._evaluate(W)
+            if solver_run.passes >= self.next_proof:
+                self._try_proof()
+            solver_run.note(self.point.objective, self.point.rank_changes)
+        proved = np.isfinite(solver_run.bound) or self.problem.falling
+        if not proved or solver_run.passes > self.next_proof / PROOF_SPACING:
+            self._try_proof()
+        return solver_run.solution(why, step=self.step, halvings=self.halvings)
 
     def _at(self, W: Array) -> Point:
-        self.course.passes += 1.0
-        return self.problem.at(W, self.course.weigher)
+        self.solver_run.passes += 1.0
+        return self.problem.at(W, self.solver_run.row_weighter)
 
-    def _look(self, W: Array) -> None:
+    def _evaluate(self, W: Array) -> None:
         """Evaluate W; go on from it, or undo the epoch where it diverged."""
         point = self._at(W)
-        self._watch()
+        self._check_stall()
         if not point.smoothed <= self.ceiling:
-            point = self._at(self.course.W)
+            point = self._at(self.solver_run.W)
             self._halve(point.W, stalled=False)
         else:
             self.recent.add(point.lam)
@@ -181,7 +181,7 @@ class _Run:
 
     def _compare(self, point: Point) -> None:
         """Keep the best point; halve a step of our own choice that has stopped finding better."""
-        if self.course.offer(point.W, point.objective, point.smoothed):
+        if self.solver_run.offer(point.W, point.objective, point.smoothed):
             self.stale = 0
             return
         self.stale += 1
@@ -195,23 +195,23 @@ class _Run:
         self.step = None if self.step is None else 0.5 * self.step
         self.method.restart(W, stalled=stalled)
 
-    def _examine(self) -> None:
+    def _try_proof(self) -> None:
         """Try for a better lower bound with the recent average of the weights.
 
-        For a falling risk see whether the best point is stationary, if we are there.
+        For a falling risk check whether the best point is stationary, if it is the current one.
         """
         if not self.problem.falling:
-            self.course.prove(self.recent.mean())
-        elif self.point.W is self.course.W and self._slack() <= self._enough:
-            self.course.settled = (
-                f"a fit to the rows as they are weighed gains less than {self.course.limits.tol:g} "
-                "of what was gained"
+            self.solver_run.prove(self.recent.mean())
+        elif self.point.W is self.solver_run.W and self._slack() <= self._enough:
+            tol = self.solver_run.limits.tol
+            self.solver_run.settled = (
+                f"a fit to the rows as they are weighed gains less than {tol:g} of what was gained"
             )
-        self.next_proof = PROOF_SPACING * self.course.passes
+        self.next_proof = PROOF_SPACING * self.solver_run.passes
 
     @property
     def _enough(self) -> float:
-        return self.course.limits.tol * self.course.gained
+        return self.solver_run.limits.tol * self.solver_run.gained
 
     def _slack(self) -> float:
         """At least what is left of the problem with the point's weights, which is strongly convex.
@@ -220,12 +220,12 @@ class _Run:
         """
         problem, point = self.problem, self.point
         G = problem.gradient(point.W, point.margins, point.lam)
-        self.course.passes += 1.0
+        self.solver_run.passes += 1.0
         length = float(np.linalg.norm(G))
         free = length**2 / (2.0 * problem.mu)
         return min(free, float(np.sum(G * point.W)) + self.norm_bound * length)
 
-    def _watch(self) -> None:
+    def _check_stall(self) -> None:
         """See whether the last epochs gained anything, where no proof may end the run.
 
         There is none for a falling risk, and with a norm bound that binds it is out of reach.
@@ -234,19 +234,19 @@ class _Run:
         provable = not self.problem.falling and np.isinf(self.norm_bound)
         if provable or self.n_epochs < STALL:
             return
-        best = self.course.best_smoothed
+        best = self.solver_run.best_smoothed
         self.stalled = self.mark - best <= self._enough
         self.n_epochs, self.mark = 0, best
 
     def _why_stop(self) -> str | None:
         """What ends the run now, in words."""
-        if self.course.converged:
+        if self.solver_run.converged:
             return "the gap is proved"
         if self.stalled:
-            tol = self.course.limits.tol
+            tol = self.solver_run.limits.tol
             why = f"the last {STALL} epochs gained less than {tol:g} of what was gained before"
-            self.course.settled = why if self.method.exact else None
+            self.solver_run.settled = why if self.method.exact else None
             return f"stopped because {why}"
         if self.halvings >= MAX_HALVINGS:
             return "stopped because ever smaller steps bring no progress"
-        return self.course.exhausted()
+        return self.solver_run.exhausted()

@@ -53,8 +53,8 @@ class Lsvrg:
         largest = float(norms.max())
         if self.sampling is Sampling.UNIFORM:
             largest *= self.problem.n_rows * float(self.problem.sigma.max())
-        share = 1.0 if self.problem.flat else 0.5
-        return share / (largest + self.problem.mu)
+        fraction = 1.0 if self.problem.flat else 0.5
+        return fraction / (largest + self.problem.mu)
 
     def _first_length(self) -> int:
         """N = 2n for the mean, whose weights never change; else n/2, as weights grow stale."""

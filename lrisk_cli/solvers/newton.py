@@ -27,7 +27,7 @@ from lrisk_cli.types import Array
 
 # Newton's matrices are (unknowns x unknowns); beyond this many they cost more than they save.
 MOST_UNKNOWNS = 2000
-# A step overshoots when the slope beyond it is this share of the slope at its start.
+# A step overshoots when the derivative at its end is this fraction of that at its start.
 OVERSHOOT = 0.1
 # The mean's minimiser comes about (columns / rows) near to that of other risks. Up to so many
 # times the tolerance it is worth having to the last digit; else every other row will do, as long
@@ -51,9 +51,9 @@ class Newton(ProximalPoint):
         super().__init__(problem, limits, track_ranks=track_ranks, report=report, start=start)
         self.curvature = make_curvature(problem)
         # The best lower bound by current curvatures is a guide, not a proof. A proof is tried when
-        # the guide promises this share of the gap asked for, and less after each that failed.
+        # the guide predicts this fraction of the requested gap, and less after each failure.
         self.guide = -np.inf
-        self.share = 0.9
+        self.fraction = 0.9
         self.misled = False
         self.last: Dense | None = None
 
@@ -64,7 +64,7 @@ class Newton(ProximalPoint):
         n, d = problem.rows.shape
         if not problem.loss.quadratic or d > n or problem.outer is not None:
             return super().mean_fit(start, accuracy)
-        enough = d <= NEAR_MEAN * self.course.limits.tol * n or n < 2 * ROWS_PER_COLUMN * d
+        enough = d <= NEAR_MEAN * self.solver_run.limits.tol * n or n < 2 * ROWS_PER_COLUMN * d
         curvature, W = _ridge(problem, 1 if enough else 2)
         self.last = curvature if enough else None
         return W, 1
@@ -75,124 +75,126 @@ class Newton(ProximalPoint):
         if curvature is None:
             return False
         gradient = self.problem.gradient(start.W, start.margins, start.lam)
-        self.course.passes += 1.0
+        self.solver_run.passes += 1.0
         step = curvature.solve(gradient)
         promised = start.objective - float(np.sum(gradient * step))
         self._prove_if(promised, start.lam, start.W - step, near=False)
-        self.course.note(start.objective, start.rank_changes)
-        return self.course.converged
+        self.solver_run.note(start.objective, start.rank_changes)
+        return self.solver_run.converged
 
-    def inner(self, place: Iterate) -> tuple[Iterate, int]:
+    def inner(self, iterate: Iterate) -> tuple[Iterate, int]:
         """Newton steps on phi until it is solved well enough for the gap that is left."""
         for n_steps in range(1, UNSOLVED + 1):
-            gradient = self.problem.gradient(place.W, place.Z, place.lam)
-            H, decrement = self._curvature(place, gradient)
-            if self.course.converged or self.course.exhausted():
-                return place, n_steps
+            gradient = self.problem.gradient(iterate.W, iterate.Z, iterate.lam)
+            H, decrement = self._curvature(iterate, gradient)
+            if self.solver_run.converged or self.solver_run.exhausted():
+                return iterate, n_steps
             P = -H.solve(gradient)
             del H  # before the next one takes as much memory
             P *= step_within(self.problem, P)
             slope = float(np.sum(gradient * P))
             # phi may be flat to rounding while its weights still have far to go.
-            solved = decrement <= 0.1 * self.course.limits.tol * self.course.gained
-            if -slope <= 1e-15 * abs(place.phi) and (solved or -slope <= 1e-32 * abs(place.phi)):
-                return place, n_steps
-            place, overshot = self._search(place, P, slope)
-            self.course.passes += 2.0
-            left = max(self.course.best - self.guide, 0.0)
+            solved = decrement <= 0.1 * self.solver_run.limits.tol * self.solver_run.gained
+            if -slope <= 1e-15 * abs(iterate.phi) and (
+                solved or -slope <= 1e-32 * abs(iterate.phi)
+            ):
+                return iterate, n_steps
+            iterate, overshot = self._search(iterate, P, slope)
+            self.solver_run.passes += 2.0
+            left = max(self.solver_run.best - self.guide, 0.0)
             if -slope < 0.1 * left and not overshot:
-                return place, n_steps
-        return place, UNSOLVED
+                return iterate, n_steps
+        return iterate, UNSOLVED
 
-    def _curvature(self, place: Iterate, gradient: Array) -> tuple[Solvable, float]:
+    def _curvature(self, iterate: Iterate, gradient: Array) -> tuple[Solvable, float]:
         """The curvature of phi, and the distance of W from the minimum for fixed weights."""
         problem = self.problem
         if problem.outer is None or problem.loss.n_outputs > 1:
-            return self._by_columns(place, gradient)
-        return self._by_rows(place, gradient)
+            return self._by_columns(iterate, gradient)
+        return self._by_rows(iterate, gradient)
 
-    def _by_rows(self, place: Iterate, gradient: Array) -> tuple[RowCurvature, float]:
+    def _by_rows(self, iterate: Iterate, gradient: Array) -> tuple[RowCurvature, float]:
         """The same where products of rows are known: a system with the rows that count.
 
-        The curvature with ties is good enough to see, with caution, whether the gap can be proved.
+        The curvature with ties is accurate enough to predict whether the gap can be proved.
         """
-        problem, tied = self.problem, len(place.tied.rows) > 0
+        problem, tied = self.problem, len(iterate.tied.rows) > 0
         if self.misled or not tied:
-            H0 = RowCurvature(problem, place.Z, place.lam)
-            decrement = self._record(place, gradient, H0, caution=1.0)
-            if not tied or self.course.converged:
+            H0 = RowCurvature(problem, iterate.Z, iterate.lam)
+            decrement = self._record(iterate, gradient, H0, caution=1.0)
+            if not tied or self.solver_run.converged:
                 return H0, decrement
-        H = RowCurvature(problem, place.Z, place.lam, place.tied, self.nu)
+        H = RowCurvature(problem, iterate.Z, iterate.lam, iterate.tied, self.nu)
         if not self.misled:
-            decrement = self._record(place, gradient, H, caution=2.0)
+            decrement = self._record(iterate, gradient, H, caution=2.0)
         return H, decrement
 
-    def _by_columns(self, place: Iterate, gradient: Array) -> tuple[Dense, float]:
+    def _by_columns(self, iterate: Iterate, gradient: Array) -> tuple[Dense, float]:
         """The same by matrices of unknowns x unknowns.
 
         Where many rows are tied it costs a Gram matrix of its own. The last one is then good
         enough to see, with caution, whether the gap can be proved already.
         """
         problem = self.problem
-        many = problem.loss.n_outputs == 1 and len(place.tied.rows) > MANY_TIES
+        many = problem.loss.n_outputs == 1 and len(iterate.tied.rows) > MANY_TIES
         if not many or self.misled:
-            H0 = Dense(self.curvature.base(place.Z, place.lam))
-            decrement = self._record(place, gradient, H0, caution=1.0)
-            if not len(place.tied.rows) or self.course.converged:
+            H0 = Dense(self.curvature.base(iterate.Z, iterate.lam))
+            decrement = self._record(iterate, gradient, H0, caution=1.0)
+            if not len(iterate.tied.rows) or self.solver_run.converged:
                 return H0, decrement
             if many:
-                return self._joint(place), decrement
-            ties = tie_curvature(problem, place.Z, place.tied)
+                return self._joint(iterate), decrement
+            ties = tie_curvature(problem, iterate.Z, iterate.tied)
             return Dense(H0.H + ties / self.nu), decrement
         decrement = np.inf
         if self.last is not None:
-            decrement = self._record(place, gradient, self.last, caution=2.0)
-            if self.course.converged:
+            decrement = self._record(iterate, gradient, self.last, caution=2.0)
+            if self.solver_run.converged:
                 return self.last, decrement
-        self.last = self._joint(place)
+        self.last = self._joint(iterate)
         return self.last, decrement
 
-    def _joint(self, place: Iterate) -> Dense:
-        return Dense(joint_curvature(self.problem, place.Z, place.lam, place.tied, self.nu))
+    def _joint(self, iterate: Iterate) -> Dense:
+        return Dense(joint_curvature(self.problem, iterate.Z, iterate.lam, iterate.tied, self.nu))
 
-    def _record(self, place: Iterate, gradient: Array, H: Solvable, *, caution: float) -> float:
+    def _record(self, iterate: Iterate, gradient: Array, H: Solvable, *, caution: float) -> float:
         """Offer W as the best, raise the guiding bound, and prove when it promises enough.
 
         The bound is tried with the weights of the projection, which are good at kinks, and with
         those of the sorted losses, which are good elsewhere. Gives the distance of W from the
         minimum for the former.
         """
-        problem, course = self.problem, self.course
-        weighed = course.weigher.weigh(place.losses)
-        penalty = problem.penalty(place.W)
+        problem, solver_run = self.problem, self.solver_run
+        weighed = solver_run.row_weighter.weigh(iterate.losses)
+        penalty = problem.penalty(iterate.W)
         objective = weighed.value + penalty
-        course.offer(place.W, objective, objective)
-        sorted_gradient = problem.gradient(place.W, place.Z, weighed.lam)
+        solver_run.offer(iterate.W, objective, objective)
+        sorted_gradient = problem.gradient(iterate.W, iterate.Z, weighed.lam)
         steps = H.solve(np.stack([gradient, sorted_gradient]))
         decrement, sorted_decrement = (
             caution * 0.5 * float(np.sum(g * step))
             for g, step in zip((gradient, sorted_gradient), steps, strict=True)
         )
-        course.passes += 1.0
-        by_projection = float(place.lam @ place.losses) + penalty - decrement
+        solver_run.passes += 1.0
+        by_projection = float(iterate.lam @ iterate.losses) + penalty - decrement
         by_sort = objective - sorted_decrement
-        lam, step = (place.lam, steps[0]) if by_projection > by_sort else (weighed.lam, steps[1])
+        lam, step = (iterate.lam, steps[0]) if by_projection > by_sort else (weighed.lam, steps[1])
         self.guide = max(self.guide, by_projection)
-        self._prove_if(max(self.guide, by_sort), lam, place.W - step, near=caution == 1.0)
-        course.note(objective, weighed.rank_changes)
+        self._prove_if(max(self.guide, by_sort), lam, iterate.W - step, near=caution == 1.0)
+        solver_run.note(objective, weighed.rank_changes)
         return decrement
 
     def _prove_if(self, promised: float, lam: Array, start: Array, *, near: bool) -> None:
         """Prove a bound with lam if one as large as `promised` would suffice."""
-        course = self.course
-        if course.best - promised <= self.share * course.limits.tol * course.gained:
-            self.share *= 0.3
-            course.prove(lam, start, near=near)
-            self.misled = not course.converged
-            self.guide = course.bound
+        solver_run = self.solver_run
+        if solver_run.best - promised <= self.fraction * solver_run.limits.tol * solver_run.gained:
+            self.fraction *= 0.3
+            solver_run.prove(lam, start, near=near)
+            self.misled = not solver_run.converged
+            self.guide = solver_run.bound
 
-    def _search(self, place: Iterate, P: Array, slope: float) -> tuple[Iterate, bool]:
-        """Go along P to where phi stops falling; whether the full step went too far.
+    def _search(self, iterate: Iterate, P: Array, slope: float) -> tuple[Iterate, bool]:
+        """Line search along P to where phi stops falling; whether the full step was too long.
 
         Regula falsi (Illinois) on the derivative of phi along P, which rises.
         """
@@ -200,9 +202,9 @@ class Newton(ProximalPoint):
         XP = problem.margins(P)
 
         def there(s: float) -> tuple[Iterate, float]:
-            new = self.place(place.W + s * P, place.Z + s * XP)
-            slopes = problem.loss.derivatives(new.Z, problem.y)
-            along = float(new.lam @ np.sum(slopes * XP, axis=1))
+            new = self.iterate_at(iterate.W + s * P, iterate.Z + s * XP)
+            derivatives = problem.loss.derivatives(new.Z, problem.y)
+            along = float(new.lam @ np.sum(derivatives * XP, axis=1))
             return new, along + problem.mu * float(np.sum(new.W * P))
 
         new, beyond = there(1.0)

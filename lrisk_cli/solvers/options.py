@@ -1,4 +1,4 @@
-"""The method that minimises the risk and when it stops, as the user says it."""
+"""Options: the method that minimises the risk, and when it stops."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar

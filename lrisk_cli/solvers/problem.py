@@ -18,7 +18,7 @@ from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Targets
 
-# Where a smaller share of the rows than this has weight, copies of these are quicker than all.
+# Where a smaller fraction of the rows than this has weight, copies of these are quicker than all.
 SPARSE = 0.3
 
 
@@ -73,8 +73,8 @@ class Problem:
         """Shape of W."""
         return self.rows.shape[1], self.loss.n_outputs
 
-    def weigher(self, *, track_ranks: bool = False) -> RowWeighter:
-        """A fresh weigher for this problem's rows; track_ranks: count how many ranks change."""
+    def row_weighter(self, *, track_ranks: bool = False) -> RowWeighter:
+        """A new RowWeighter for this problem's rows; track_ranks: count how many ranks change."""
         return RowWeighter(self.spectrum, self.sigma, self.smoothing, track_ranks=track_ranks)
 
     def margins(self, W: Array) -> Array:
@@ -86,14 +86,14 @@ class Problem:
         flat = W.ravel()
         return 0.5 * self.mu * float(core.compensated_dot(flat, flat))
 
-    def at(self, W: Array, weigher: RowWeighter) -> Point:
+    def at(self, W: Array, row_weighter: RowWeighter) -> Point:
         """Evaluate W: one pass over the rows."""
         Z = self.margins(W) if W.any() else np.zeros((self.n_rows, W.shape[1]))
         losses = self.loss.values(Z, self.y)
         if not np.isfinite(losses).all():
             lam = np.full(self.n_rows, 1.0 / self.n_rows)
             return Point(W, Z, losses, lam, np.inf, np.inf, None)
-        weighed = weigher.weigh(losses)
+        weighed = row_weighter.weigh(losses)
         penalty = self.penalty(W)
         return Point(
             W, Z, losses, weighed.lam, weighed.value + penalty, weighed.smoothed + penalty,
@@ -104,13 +104,13 @@ class Problem:
         """sum_i lam_i grad l_i(W) + mu W. (d, k)."""
         return self.pull(self.loss.derivatives(Z, self.y), lam) + self.mu * W
 
-    def pull(self, slopes: Array, lam: Array) -> Array:
-        """sum_i lam_i grad l_i from the slopes of the losses in the margins. (d, k)."""
+    def pull(self, derivatives: Array, lam: Array) -> Array:
+        """sum_i lam_i grad l_i from the derivatives of the losses by the margins. (d, k)."""
         if self.loss.n_outputs > 1:
             rows = np.flatnonzero(lam)
             if len(rows) < SPARSE * self.n_rows:
-                return self.rows.combine(slopes[rows] * lam[rows, None], rows)
-        return self.combine(slopes * lam[:, None])
+                return self.rows.combine(derivatives[rows] * lam[rows, None], rows)
+        return self.combine(derivatives * lam[:, None])
 
     def combine(self, coefs: Array) -> Array:
         """X' coefs. (d, k)."""
@@ -175,7 +175,7 @@ def make_problem(
     outer: Array | None = None,
     exposure: Array | None = None,
 ) -> Problem:
-    """State the problem on rows with targets y (numbers, or class codes).
+    """Build the problem for rows with targets y (numbers, or class codes).
 
     exposure: (n,) of the rows, for losses that take one.
     """

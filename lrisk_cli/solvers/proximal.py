@@ -21,12 +21,12 @@ from lrisk_cli.solvers.solution import Limits, Solution, SolverRun
 from lrisk_cli.solvers.spec import Job
 from lrisk_cli.types import Array
 
-# First smoothing: this share of the mean absolute deviation of the losses (their variance may not
-# exist) over the spread of sigma.
+# First smoothing: this fraction of the mean absolute deviation of the losses (their variance may
+# not exist) over the spread of sigma.
 FIRST_NU = 0.44
-# The share of it to begin with at the optimum of a neighbouring problem.
+# The fraction of it to begin with at the optimum of a neighbouring problem.
 NEAR_NU = 0.3
-# The smoothing is never made smaller than this share of the first.
+# The smoothing is never made smaller than this fraction of the first.
 LEAST_NU = 3e-7
 # An inner problem of at most EASY steps was easy, of more than HARD hard; after UNSOLVED steps it
 # is given up, and the next is made smoother.
@@ -34,7 +34,7 @@ EASY, HARD, UNSOLVED = 3, 6, 40
 # At a kink about as many rows stay tied as there are unknowns. While this many times more are, the
 # smoothing has far to go.
 TIES_PER_UNKNOWN = 10
-# The spread of the losses counts as at least this share of the objective at zero.
+# The spread of the losses counts as at least this fraction of the objective at zero.
 LEAST_SPREAD = 1e-3
 MAX_OUTER = 200
 
@@ -65,45 +65,45 @@ class ProximalPoint(ABC):
     ) -> None:
         self.problem = problem
         self.start = start
-        self.course = SolverRun(problem, limits, report, track_ranks=track_ranks)
+        self.solver_run = SolverRun(problem, limits, report, track_ranks=track_ranks)
         self.project = Projection(problem.spectrum, problem.sigma)
         self.centre = np.full(problem.n_rows, 1.0 / problem.n_rows)
         self.nu = 1.0
 
     @abstractmethod
-    def inner(self, place: Iterate) -> tuple[Iterate, int]:
+    def inner(self, iterate: Iterate) -> tuple[Iterate, int]:
         """Minimise phi well enough for the gap that is left; the steps it took.
 
-        Offers points to the course and proves bounds where they promise to suffice.
+        Offers points to the solver run and proves bounds that are expected to suffice.
         """
 
     def run(self) -> Solution:
         """Minimise until the gap is proved, a limit is reached, or many rounds prove no more."""
         start = self._start()
         if self.proved_at(start):
-            return self.course.solution("")
-        return self.course.solution(self._rounds(self.place(start.W, start.margins)))
+            return self.solver_run.solution("")
+        return self.solver_run.solution(self._rounds(self.iterate_at(start.W, start.margins)))
 
-    def _rounds(self, place: Iterate) -> str:
+    def _rounds(self, iterate: Iterate) -> str:
         """Solve inner problems until one of them proves the gap; in words, what ended it."""
         least = LEAST_NU * self.nu
         why = f"stopped after {MAX_OUTER} rounds, the last of which proved no more,"
         for _ in range(MAX_OUTER):
-            place, n_steps = self.inner(place)
-            if self.course.converged or self.course.exhausted():
-                why = self.course.exhausted() or why
+            iterate, n_steps = self.inner(iterate)
+            if self.solver_run.converged or self.solver_run.exhausted():
+                why = self.solver_run.exhausted() or why
                 break
-            self.centre = place.lam
-            self.nu = max(self.change_of_nu(n_steps, place) * self.nu, least)
-            place = self.place(place.W, place.Z)
-        if not self.course.converged:
-            self.course.prove(place.lam, place.W)
+            self.centre = iterate.lam
+            self.nu = max(self.change_of_nu(n_steps, iterate) * self.nu, least)
+            iterate = self.iterate_at(iterate.W, iterate.Z)
+        if not self.solver_run.converged:
+            self.solver_run.prove(iterate.lam, iterate.W)
         return why
 
     def mean_fit(self, start: Array, accuracy: float) -> tuple[Array, int]:
         """Nearly the minimiser of the mean, to start from; the passes it took."""
         return weighted_minimiser(
-            self.problem, self.centre, start, accuracy, until=self.course.limits.deadline
+            self.problem, self.centre, start, accuracy, until=self.solver_run.limits.deadline
         )
 
     def proved_at(self, start: Point) -> bool:
@@ -113,49 +113,49 @@ class ProximalPoint(ABC):
     def _start(self) -> Point:
         """At the minimiser of the mean, or at zero where its risk is lower.
 
-        A neighbour's optimum that is better than zero spares the mean and needs less smoothing.
+        A neighbour's optimum that is better than zero replaces the mean and needs less smoothing.
         """
-        problem, course = self.problem, self.course
+        problem, solver_run = self.problem, self.solver_run
         W = np.zeros(problem.shape)
-        zero = problem.at(W, course.weigher)
-        course.begin(zero.objective, zero.smoothed)
-        course.passes += 1.0
+        zero = problem.at(W, solver_run.row_weighter)
+        solver_run.begin(zero.objective, zero.smoothed)
+        solver_run.passes += 1.0
         near = self._neighbour()
         if near is not None:
             self.nu = NEAR_NU * self._first_nu(near.losses)
             return near
-        accuracy = 1e-3 * course.gained
+        accuracy = 1e-3 * solver_run.gained
         W, passes = self.mean_fit(W, accuracy)
-        mean = problem.at(W, course.weigher)
-        course.passes += passes + 1.0
-        start = mean if course.offer(W, mean.objective, mean.smoothed) else zero
+        mean = problem.at(W, solver_run.row_weighter)
+        solver_run.passes += passes + 1.0
+        start = mean if solver_run.offer(W, mean.objective, mean.smoothed) else zero
         # At the mean's minimiser, as at zero all losses may be equal.
         self.nu = self._first_nu(mean.losses)
         return start
 
     def _first_nu(self, losses: Array) -> float:
-        """By the spread of the losses, which may be nothing."""
+        """By the spread of the losses, which may be zero."""
         deviations = np.abs(losses - np.mean(losses))
-        spread = max(float(np.mean(deviations)), LEAST_SPREAD * self.course.at_zero)
+        spread = max(float(np.mean(deviations)), LEAST_SPREAD * self.solver_run.at_zero)
         return FIRST_NU * spread / float(self.problem.sigma[-1] - self.problem.sigma[0])
 
-    def change_of_nu(self, n_steps: int, place: Iterate) -> float:
+    def change_of_nu(self, n_steps: int, iterate: Iterate) -> float:
         """Less smoothing after an inner problem that was easy, more after one that was not."""
         if n_steps >= UNSOLVED:
             return 10.0
         if n_steps <= EASY:
-            return 0.1 if len(place.tied.rows) > TIES_PER_UNKNOWN * place.W.size else 0.3
+            return 0.1 if len(iterate.tied.rows) > TIES_PER_UNKNOWN * iterate.W.size else 0.3
         return 0.5 if n_steps <= HARD else 1.0
 
     def _neighbour(self) -> Point | None:
         """The start that was given, where it is better than zero."""
         if self.start is None:
             return None
-        self.course.passes += 1.0
-        point = self.problem.at(self.start, self.course.weigher)
-        return point if self.course.offer(point.W, point.objective, point.smoothed) else None
+        self.solver_run.passes += 1.0
+        point = self.problem.at(self.start, self.solver_run.row_weighter)
+        return point if self.solver_run.offer(point.W, point.objective, point.smoothed) else None
 
-    def place(self, W: Array, Z: Array) -> Iterate:
+    def iterate_at(self, W: Array, Z: Array) -> Iterate:
         """Weights and inner objective at W, whose margins are known."""
         losses = self.problem.loss.values(Z, self.problem.y)
         lam, tied = self.project(self.centre + losses / self.nu)

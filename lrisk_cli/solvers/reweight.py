@@ -1,7 +1,7 @@
-"""After a search that keeps a fixed share of the rows: one fit to all rows that belong together.
+"""After a search that keeps a fixed fraction of the rows: one fit weighted by the inlier weights.
 
-A subquantile keeps as many rows as it was told, wrong ones among them where it was told too many,
-and drops honest rows that a line cannot follow. The majority is judged without either handicap.
+A subquantile keeps a given number of rows: outliers too where that is too many, and it drops
+inliers that a linear model does not fit. The inlier weights have neither limitation.
 """
 
 from dataclasses import replace
@@ -16,25 +16,25 @@ from lrisk_cli.solvers.starts import fit_weights
 from lrisk_cli.types import Array
 
 
-def reweight(problem: Problem, found: Solution, majority: Array, limits: Limits) -> Solution:
-    """The minimiser of sum_i w_i l_i(W) / sum w + mu/2 ||W||^2, w the majority (n,).
+def reweight(problem: Problem, found: Solution, inliers: Array, limits: Limits) -> Solution:
+    """The minimiser of sum_i w_i l_i(W) / sum w + mu/2 ||W||^2, w the inlier weights (n,).
 
     Its objective is that of the risk, larger than where the search ended: `trimmed_objective`.
-    What is found stays as it is where the time is up.
+    Returns `found` unchanged where the time is up.
     """
     if perf_counter() >= limits.deadline:
         return found
     with one_thread():
-        W, passes = _majority_fit(problem, found, majority, limits)
-        point = problem.at(W, problem.weigher())
-    share = 100.0 * float(majority.mean())
+        W, passes = _inlier_fit(problem, found, inliers, limits)
+        point = problem.at(W, problem.row_weighter())
+    fraction = 100.0 * float(inliers.mean())
     cut, limit = perf_counter() >= limits.deadline, opt("time_limit")
     return replace(
         found,
         W=W,
         lam=point.lam,
         objective=point.objective,
-        status=f"{found.status}; then fitted to the majority, {share:.3g} % of the rows"
+        status=f"{found.status}; then fitted to the majority, {fraction:.3g} % of the rows"
         + (f", for as long as {limits.time_limit:g} s ({limit}) allowed" if cut else ""),
         converged=found.converged and not cut,
         passes=found.passes + passes + 1.0,
@@ -42,13 +42,13 @@ def reweight(problem: Problem, found: Solution, majority: Array, limits: Limits)
     )
 
 
-def _majority_fit(
-    problem: Problem, found: Solution, majority: Array, limits: Limits
+def _inlier_fit(
+    problem: Problem, found: Solution, inliers: Array, limits: Limits
 ) -> tuple[Array, int]:
     """The weighted fit, which the search may have made already; the passes it took."""
-    if found.majority_fit is not None and problem.loss.quadratic:
-        return found.majority_fit, 0
-    near = found.W if found.majority_fit is None else found.majority_fit
+    if found.inlier_fit is not None and problem.loss.quadratic:
+        return found.inlier_fit, 0
+    near = found.W if found.inlier_fit is None else found.inlier_fit
     accuracy = 0.1 * limits.tol * abs(found.objective)
-    weights = fit_weights(majority)
+    weights = fit_weights(inliers)
     return weighted_minimiser(problem, weights, near, accuracy, until=limits.deadline)

@@ -1,6 +1,7 @@
-"""The lam-weighted problem at a point, with errors that are proved: what a lower bound is made of.
+"""The lam-weighted problem at a point with proved error bounds, from which lower bounds follow.
 
-Letters: as in problem.py, and s_i = l_i'(z_i) the slopes, u half a unit in the last place of 1.
+Letters: as in problem.py, and s_i = l_i'(z_i) the derivatives, u half a unit in the last place of
+1.
 
 Let z_i be the margins as computed, whatever their errors. Losses are convex, so for every V'
     lam.l(V') + mu/2 ||V'||^2
@@ -50,13 +51,13 @@ class Evaluation:
         return self.value - self.value_error - self.slack(mu)
 
     def slack(self, mu: float) -> float:
-        """What the gradient may have cost."""
+        """The part of the bound that is lost to a gradient that is not zero."""
         # The last factor is for the roundings of the norms themselves.
         return (self.norm + self.norm_error) ** 2 / (2.0 * mu) * (1.0 + 1e-11)
 
 
 def evaluate(problem: Problem, lam: Array, V: Array) -> Evaluation:
-    """In double precision: one pass over the rows and two over those that have a weight."""
+    """In double precision: one pass over all rows and two over the rows with weight."""
     Z = problem.margins(V)
     losses, coefs = problem.loss.values_and_derivatives(Z, problem.y)
     value = float(core.compensated_dot(lam, losses)) + problem.penalty(V)
@@ -90,7 +91,7 @@ def evaluate_wide(problem: Problem, lam: Array, V: Array) -> Evaluation:
         gradient += some.T @ coefs
         magnitudes += np.abs(some).T @ np.abs(coefs)
     row_sum = WIDE_CHUNK + n / WIDE_CHUNK + V.size
-    # Of the value as a double there is one more rounding, and that one is coarse.
+    # Converting the value to a double adds one more, coarser rounding.
     loss_sum = row_sum + UNIT / WIDE_UNIT
     return _with_errors(
         problem, V, float(value), gradient.astype(np.float64), magnitudes.astype(np.float64),

@@ -2,7 +2,7 @@
 
 Letters: lam row weights, S the s rows that bend, K = X_S X_S', H = mu I + X_S' M X_S with
 M = diag(D) + (1/nu) sum over blocks of tied rows of (diag(q^2) - q q'/size), D = lam times the
-curvature of the loss, q its slopes. Then H^-1 = (I - X_S' (K + mu M^-1)^-1 X_S) / mu.
+curvature of the loss, q its derivatives. Then H^-1 = (I - X_S' (K + mu M^-1)^-1 X_S) / mu.
 """
 
 import numpy as np
@@ -12,9 +12,9 @@ from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
-# Tied rows bend at least by this share of what ties add.
+# Tied rows bend at least by this fraction of what ties add.
 BENT = 1e-6
-# Rows that bend less than this share of the one that bends most are left out.
+# Rows that bend less than this fraction of the one that bends most are left out.
 STRAIGHT = 1e-14
 
 
@@ -25,14 +25,14 @@ class RowCurvature:
         self, problem: Problem, Z: Array, lam: Array, tied: Tied | None = None, nu: float = 1.0
     ) -> None:
         bends = np.maximum(lam, 0.0) * problem.loss.curvature(Z, problem.y)
-        slopes = problem.loss.derivatives(Z, problem.y)[:, 0] / np.sqrt(nu)
+        derivatives = problem.loss.derivatives(Z, problem.y)[:, 0] / np.sqrt(nu)
         if tied is not None and problem.loss.needs_line_search:
             # Where a tied row does not bend at all, M has no inverse: it is taken to bend a little.
-            least = BENT * slopes[tied.rows] ** 2
+            least = BENT * derivatives[tied.rows] ** 2
             bends[tied.rows] = np.maximum(bends[tied.rows], least)
         total = bends.copy()
         if tied is not None:
-            total[tied.rows] += slopes[tied.rows] ** 2
+            total[tied.rows] += derivatives[tied.rows] ** 2
         self._rows = np.flatnonzero(total > STRAIGHT * float(total.max()))
         self._mu, self._B = problem.mu, total[self._rows]
         whole = len(self._rows) == problem.n_rows
@@ -43,7 +43,7 @@ class RowCurvature:
         A[np.diag_indices(len(A))] += self._mu / self._B
         if tied is not None:
             for rows in np.split(tied.rows, np.cumsum(tied.sizes)[:-1]):
-                self._tie(A, rows, slopes, bends, total)
+                self._tie(A, rows, derivatives, bends, total)
         from scipy import linalg  # takes a while to load
 
         # A is symmetric: its transpose is the same matrix in the order that LAPACK reads.

@@ -19,8 +19,8 @@ __all__ = [
     "check_options",
     "check_risk",
     "choose",
-    "reads_majority",
     "solve",
+    "uses_inlier_weights",
 ]
 
 # Options that every solver may be given.
@@ -61,25 +61,25 @@ def solve(
     limits: Limits,
     report: Report = silent,
     start: Array | None = None,
-    majority: Array | None = None,
+    inliers: Array | None = None,
 ) -> Solution:
     """Minimise the problem; linear algebra runs on one thread, so that results repeat.
 
     start: W (d, k) of a neighbouring problem, from which to begin where it is better than zero.
-    It spares work; what is proved does not depend on it. srda always begins at zero, and so does
-    every fit of a falling risk, where the end would depend on it. majority: (n,) how surely each
-    row belongs to those that agree; trimmed begins there too.
+    It saves work; what is proved does not depend on it. srda always begins at zero, and so does
+    every fit of a falling risk, where the end would depend on it. inliers: (n,) the probability
+    that each row is an inlier; trimmed starts there too.
     """
     solver = load_solver(choose(problem, options).solver)
     if problem.falling:
         start = None
     with one_thread():
-        return solver.run(Job(problem, options, limits, report, start, majority))
+        return solver.run(Job(problem, options, limits, report, start, inliers))
 
 
-def reads_majority(problem: Problem, options: SolverOptions) -> bool:
-    """Whether the solver of this problem begins at the rows that are surely inliers."""
-    return not problem.flat and load_solver(choose(problem, options).solver).majority
+def uses_inlier_weights(problem: Problem, options: SolverOptions) -> bool:
+    """Whether the solver of this problem starts from a fit to the inliers."""
+    return not problem.flat and load_solver(choose(problem, options).solver).inliers
 
 
 def check_risk(solver: SolverName, risk: Spectrum) -> None:
@@ -101,7 +101,7 @@ def check_risk(solver: SolverName, risk: Spectrum) -> None:
 
 
 def check_options(options: SolverOptions) -> None:
-    """Refuse options that the chosen solver would not read, and values that it cannot take."""
+    """Refuse options that the chosen solver does not use, and values that it cannot take."""
     auto, defaults = options.solver is SolverName.AUTO, SolverOptions()
     read = frozenset() if auto else load_solver(options.solver).options
     for field in fields(SolverOptions):

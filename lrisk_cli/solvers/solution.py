@@ -1,4 +1,4 @@
-"""What every solver keeps while it runs and hands back at the end.
+"""The state of a solver run, and the solution it returns.
 
 The best point, the best bounds proved, a trace of the run, and the sentence about its end.
 """
@@ -15,7 +15,7 @@ from lrisk_cli.solvers.descent import Precondition
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
-# The last proof may go on beyond a time limit, by this share of it.
+# The last proof may exceed a time limit by this fraction of it.
 PROOF_SHARE = 0.1
 
 
@@ -76,7 +76,7 @@ class Solution:
     certificate, smoothed: None for falling risks, about which nothing can be proved; smoothed also
     without smoothing, and smoothed_objective then too. starts: those that were tried, if several.
     trimmed_objective: where the search ended before the rows were weighed once more, if they were.
-    majority_fit: the fit to the majority that the search began with, exact for squared losses.
+    inlier_fit: the fit to the inliers that the search started from, exact for squared losses.
     """
 
     W: Array
@@ -93,7 +93,7 @@ class Solution:
     epochs: tuple[Epoch, ...]
     starts: tuple[Ended, ...] = ()
     trimmed_objective: float | None = None
-    majority_fit: Array | None = None
+    inlier_fit: Array | None = None
 
 
 class SolverRun:
@@ -112,7 +112,7 @@ class SolverRun:
         track_ranks: bool = False,
     ) -> None:
         self.problem, self.limits = problem, limits.begun()
-        self.weigher = problem.weigher(track_ranks=track_ranks)
+        self.row_weighter = problem.row_weighter(track_ranks=track_ranks)
         self._report = report
         self._began = perf_counter()
         self._epochs: list[Epoch] = []
@@ -189,7 +189,7 @@ class SolverRun:
         return certify(self.best_smoothed, self.smoothed_bound, self.smoothed_at_zero)
 
     def note(self, objective: float, rank_changes: int | None = None) -> None:
-        """Add a line to the trace and tell whoever watches."""
+        """Add a line to the trace and report progress."""
         proved = self.certificate if np.isfinite(self.bound) else None
         gap = None if proved is None else proved.gap
         bound = None if proved is None else float(self.bound)
@@ -226,7 +226,7 @@ class SolverRun:
         The best point is evaluated once more, so that what is reported does not depend on how the
         solver kept its margins.
         """
-        point = self.problem.at(self.W, self.weigher)
+        point = self.problem.at(self.W, self.row_weighter)
         self.best, self.best_smoothed = point.objective, point.smoothed
         return Solution(
             W=self.W,

@@ -13,10 +13,10 @@ from lrisk_cli.types import Array
 
 @dataclass(frozen=True, slots=True)
 class SolverOptions:
-    """What the user may say about the method; None leaves the choice to it.
+    """Options of the method; None leaves the choice to it.
 
-    decay: SGD's steps follow 1/(mu t) and its iterates are averaged. track_ranks: the trace tells
-    how many rows change rank, which costs a sort where the risk needs none.
+    decay: SGD's steps follow 1/(mu t) and its iterates are averaged. track_ranks: the trace counts
+    the rows that change rank, which costs a sort where the risk needs none.
     """
 
     solver: SolverName = SolverName.AUTO
@@ -35,7 +35,7 @@ class SolverOptions:
 
 
 class Need(StrEnum):
-    """What a solver cannot do without."""
+    """A requirement of a solver."""
 
     CONVEX_RISK = "a convex risk"
     FALLING_RISK = "a falling risk"
@@ -46,7 +46,8 @@ class Need(StrEnum):
 class Job:
     """One minimisation: what to minimise, by which options, until when, and from where.
 
-    start: W (d, k) of a neighbouring problem. majority: (n,) how surely each row is an inlier.
+    start: W (d, k) of a neighbouring problem. inliers: (n,) the probability that each row is an
+    inlier.
     """
 
     problem: Problem
@@ -54,7 +55,7 @@ class Job:
     limits: Limits
     report: Report = silent
     start: Array | None = None
-    majority: Array | None = None
+    inliers: Array | None = None
 
 
 def _nothing_to_check(_: SolverOptions) -> None:
@@ -72,7 +73,7 @@ class SolverSpec:
     options: fields of SolverOptions that it reads and that would be ignored by others. check:
     refuses values of these. suits: why `auto` takes it for a problem that has what it needs, None
     where it does not. softplus: whether it can minimise the softplus smoothing of a subquantile.
-    majority: whether it begins at the inliers.
+    inliers: whether it starts from a fit to the inliers.
     """
 
     run: Callable[[Job], Solution]
@@ -81,4 +82,4 @@ class SolverSpec:
     check: Callable[[SolverOptions], None] = _nothing_to_check
     suits: Callable[[Problem], str | None] = _never
     softplus: bool = False
-    majority: bool = False
+    inliers: bool = False

@@ -1,4 +1,4 @@
-"""Where the search for the minimum of a falling risk begins: named sets of row weights."""
+"""Starting points of the search for the minimum of a falling risk: named sets of row weights."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from lrisk_cli.risk.row_weights import row_weights
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
-MAJORITY = "majority"
-# Rows that belong to the majority less surely than this are left out.
-HARDLY = 1e-6
+INLIERS_START = "majority"
+# Rows with smaller inlier weights than this are left out.
+LEAST_WEIGHT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,13 @@ class Start:
     weights: Array
 
 
-def starts(problem: Problem, majority: Array | None = None) -> list[Start]:
-    """The rows known to agree, all rows, and of numbers those near the median.
+def starts(problem: Problem, inliers: Array | None = None) -> list[Start]:
+    """The inliers where known, all rows, and for numeric targets those near the median.
 
-    majority: (n,) how surely each row belongs to those that agree, where that is known.
+    inliers: (n,) the probability that each row is an inlier, where that is known.
     """
     n = problem.n_rows
-    found = [] if majority is None else [Start(MAJORITY, fit_weights(majority))]
+    found = [] if inliers is None else [Start(INLIERS_START, fit_weights(inliers))]
     found.append(Start("all rows", np.full(n, 1.0 / n)))
     numbers = problem.loss.numbers(problem.y)
     if numbers is not None:
@@ -35,9 +35,9 @@ def starts(problem: Problem, majority: Array | None = None) -> list[Start]:
     return found
 
 
-def fit_weights(majority: Array) -> Array:
-    """Weights of a fit to the majority: in proportion to how surely a row belongs to it. (n,)."""
-    weights: Array = np.where(majority < HARDLY, 0.0, majority)
+def fit_weights(inliers: Array) -> Array:
+    """Weights of a fit to the inliers: proportional to the probability of being one. (n,)."""
+    weights: Array = np.where(inliers < LEAST_WEIGHT, 0.0, inliers)
     weights /= weights.sum()
     return weights
 

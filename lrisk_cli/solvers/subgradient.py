@@ -37,10 +37,10 @@ class Subgradient:
     norm_bound: float | None = None
     _direction: Array = field(init=False)
     _before: Array = field(init=False)
-    _weigher: RowWeighter = field(init=False)
+    _row_weighter: RowWeighter = field(init=False)
 
     def __post_init__(self) -> None:
-        self._weigher = self.problem.weigher()
+        self._row_weighter = self.problem.row_weighter()
         self.restart(np.zeros(self.problem.shape))
 
     def first_step(self) -> float:
@@ -66,7 +66,7 @@ class Subgradient:
         if self.nesterov:
             V = point.W + self.momentum * (point.W - self._before)
             self._before = point.W
-            point, passes = self.problem.at(V, self._weigher), 1.0
+            point, passes = self.problem.at(V, self._row_weighter), 1.0
         gradient = self.problem.gradient(point.W, point.margins, point.lam)
         kept = 0.0 if self.nesterov else self.momentum
         self._direction = kept * self._direction + gradient

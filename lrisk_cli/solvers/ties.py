@@ -15,12 +15,14 @@ from lrisk_cli.types import Array
 class TieInverse:
     """Multiplies by (b I + C'C/nu)^-1: for L-BFGS, which learns the rest by itself.
 
-    slopes: those of all rows in their margins, (n, k). A row's gradient is x_i x s_i, so products
+    derivatives: of all rows by their margins, (n, k). A row's gradient is x_i x s_i, so products
     of gradients are (X X') * (S S').
     """
 
-    def __init__(self, problem: Problem, slopes: Array, tied: Tied, nu: float, b: float) -> None:
-        self._tied, self._S = problem.rows.take(tied.rows), slopes[tied.rows]
+    def __init__(
+        self, problem: Problem, derivatives: Array, tied: Tied, nu: float, b: float
+    ) -> None:
+        self._tied, self._S = problem.rows.take(tied.rows), derivatives[tied.rows]
         self._sizes, self._b = tied.sizes, b
         products = self._tied.row_products() * (self._S @ self._S.T)
         products = self._centred(self._centred(products).T)

@@ -5,7 +5,7 @@ F(W) = R(W) + mu/2 ||W||^2 and the search ends at a stationary point: W minimise
 ||.||^2 for its own weights lam. For squared losses and the subquantile this is the concentration
 step of least trimmed squares. Smoothing adds nu Omega(lam) to what is minimised, and changes
 nothing else. F is not convex: the best of several starts is kept, and nothing is proved. Where a
-fit to all rows is dear, the starts are compared on a sample of them.
+fit to all rows is expensive, the starts are compared on a sample of them.
 """
 
 from dataclasses import replace
@@ -19,13 +19,13 @@ from lrisk_cli.solvers.direct import solve_mean
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Ended, Limits, Solution, SolverRun
 from lrisk_cli.solvers.spec import Job, Need, SolverSpec
-from lrisk_cli.solvers.starts import MAJORITY, Start, starts
+from lrisk_cli.solvers.starts import INLIERS_START, Start, starts
 from lrisk_cli.types import Array
 
-# A weighted fit may leave this share of what the last round gained, as the weights will change.
+# A weighted fit may leave this fraction of what the last round gained, as the weights will change.
 COARSE = 0.01
 MAX_ROUNDS = 500
-# Objectives that differ by this share are equal but for rounding.
+# Objectives that differ by at most this fraction are equal up to rounding.
 SAME = 1e-12
 ZERO = "zero coefficients"
 # Starts are compared on a sample where a weighted fit takes more than WORK operations: on so many
@@ -38,26 +38,26 @@ def solve_trimmed(
     problem: Problem,
     limits: Limits,
     *,
-    majority: Array | None = None,
+    inliers: Array | None = None,
     track_ranks: bool = False,
     report: Report = silent,
 ) -> Solution:
     """The best stationary point of all starts; the first stop where a limit is reached.
 
-    majority: (n,) how surely each row belongs to those that agree; a start of its own.
+    inliers: (n,) the probability that each row is an inlier; gives one more start.
     """
-    course = SolverRun(problem, limits, report, track_ranks=track_ranks)
-    begin = starts(problem, majority)
+    solver_run = SolverRun(problem, limits, report, track_ranks=track_ranks)
+    begin = starts(problem, inliers)
     rows = _screened_rows(problem)
     if rows is None or len(begin) == 1:
-        return _Search(problem, course).run(begin)
+        return _Search(problem, solver_run).run(begin)
     some = _sample(problem, rows)
     found = _Search(some, SolverRun(some, limits)).run([_restrict(start, rows) for start in begin])
     best = min(found.starts, key=lambda ended: ended.objective).name
-    from_sample = [start for start in begin if start.name == best and best == MAJORITY]
+    from_sample = [start for start in begin if start.name == best and best == INLIERS_START]
     if not from_sample:
-        from_sample = [Start(best, problem.at(found.W, problem.weigher()).lam)]
-    whole = _Search(problem, course).run(from_sample)
+        from_sample = [Start(best, problem.at(found.W, problem.row_weighter()).lam)]
+    whole = _Search(problem, solver_run).run(from_sample)
     objectives = [ended.objective for ended in found.starts]
     tried = (
         f"; the best of {len(objectives)} starts on a sample of {len(rows)} rows, objectives "
@@ -69,62 +69,62 @@ def solve_trimmed(
 class _Search:
     """The state of one minimisation."""
 
-    def __init__(self, problem: Problem, course: SolverRun) -> None:
-        self.problem, self.course = problem, course
+    def __init__(self, problem: Problem, solver_run: SolverRun) -> None:
+        self.problem, self.solver_run = problem, solver_run
         self.why = ""
-        self._majority_fit: Array | None = None
+        self._inlier_fit: Array | None = None
         self._curvature = InverseCurvature()
 
     def run(self, begin: list[Start]) -> Solution:
-        course = self.course
+        solver_run = self.solver_run
         zero = self._at(np.zeros(self.problem.shape))
-        course.begin(zero.objective, zero.smoothed)
-        course.note(zero.objective, zero.rank_changes)
+        solver_run.begin(zero.objective, zero.smoothed)
+        solver_run.note(zero.objective, zero.rank_changes)
         best = ZERO
         for start in begin:
-            if course.starts and not self.why:
-                # A limit cuts what is still to do, not what is done.
-                self.why = course.exhausted() or ""
+            if solver_run.starts and not self.why:
+                # A limit skips the remaining starts; finished ones are kept.
+                self.why = solver_run.exhausted() or ""
             if self.why:
                 break
             if self._better(start):
                 best = start.name
         if best == ZERO and not self.why:
-            # Nothing is better than no coefficients: from there it cannot get worse.
+            # No start is better than zero coefficients; a descent from there can only improve.
             self._better(Start(ZERO, zero.lam))
         if not self.why:
-            course.settled = _best_of(course.starts, best)
-        return replace(course.solution(self.why), majority_fit=self._majority_fit)
+            solver_run.settled = _best_of(solver_run.starts, best)
+        return replace(solver_run.solution(self.why), inlier_fit=self._inlier_fit)
 
     def _better(self, start: Start) -> bool:
         """Whether the search from here led to the best point so far, by more than rounding."""
-        before = self.course.best_smoothed
-        self.course.starts = (*self.course.starts, self._descend(start))
-        return self.course.best_smoothed < before - SAME * abs(before)
+        before = self.solver_run.best_smoothed
+        self.solver_run.starts = (*self.solver_run.starts, self._descend(start))
+        return self.solver_run.best_smoothed < before - SAME * abs(before)
 
     def _at(self, W: Array) -> Point:
-        self.course.passes += 1.0
-        return self.problem.at(W, self.course.weigher)
+        self.solver_run.passes += 1.0
+        return self.problem.at(W, self.solver_run.row_weighter)
 
     def _fit(self, weights: Array, near: Array, accuracy: float) -> Point:
         """The weighted fit, from a guess of it."""
-        until = self.course.limits.deadline
+        until = self.solver_run.limits.deadline
         W, passes = weighted_minimiser(
             self.problem, weights, near, accuracy, self._curvature, until
         )
-        self.course.passes += passes
+        self.solver_run.passes += passes
         return self._at(W)
 
     def _descend(self, start: Start) -> Ended:
         """Rounds from one start until the weights repeat or hardly anything is gained."""
-        course = self.course
-        point = self._fit(start.weights, np.zeros(self.problem.shape), COARSE * course.at_zero)
+        solver_run = self.solver_run
+        point = self._fit(start.weights, np.zeros(self.problem.shape), COARSE * solver_run.at_zero)
         self._keep(point)
-        if start.name == MAJORITY:
-            self._majority_fit = point.W
-        accuracy = COARSE * course.at_zero
+        if start.name == INLIERS_START:
+            self._inlier_fit = point.W
+        accuracy = COARSE * solver_run.at_zero
         for n_rounds in range(1, MAX_ROUNDS + 1):
-            enough = course.limits.tol * course.gained
+            enough = solver_run.limits.tol * solver_run.gained
             accurate = self.problem.loss.quadratic or accuracy <= 0.1 * enough
             new = self._fit(point.lam, point.W, accuracy)
             gain = point.smoothed - new.smoothed
@@ -133,7 +133,7 @@ class _Search:
                 point = new
                 self._keep(point)
             if not (settled and accurate):
-                self.why = course.exhausted() or ""
+                self.why = solver_run.exhausted() or ""
             if self.why or (settled and accurate):
                 return Ended(start.name, point.objective, n_rounds)
             accuracy = 0.1 * enough if settled else max(0.1 * enough, min(accuracy, COARSE * gain))
@@ -141,8 +141,8 @@ class _Search:
         return Ended(start.name, point.objective, MAX_ROUNDS)
 
     def _keep(self, point: Point) -> None:
-        self.course.offer(point.W, point.objective, point.smoothed)
-        self.course.note(point.objective, point.rank_changes)
+        self.solver_run.offer(point.W, point.objective, point.smoothed)
+        self.solver_run.note(point.objective, point.rank_changes)
 
 
 def _screened_rows(problem: Problem) -> NDArray[np.intp] | None:
@@ -192,12 +192,12 @@ def _run(job: Job) -> Solution:
     return solve_trimmed(
         job.problem,
         job.limits,
-        majority=job.majority,
+        inliers=job.inliers,
         track_ranks=job.options.track_ranks,
         report=job.report,
     )
 
 
 SPEC = SolverSpec(
-    _run, needs=frozenset({Need.FALLING_RISK}), suits=_suits, softplus=True, majority=True
+    _run, needs=frozenset({Need.FALLING_RISK}), suits=_suits, softplus=True, inliers=True
 )

@@ -13,15 +13,15 @@ _SPREAD = np.uint64(0x9E37_79B9_7F4A_7C15)
 class RowSample:
     """Keeps at most `limit` rows; which ones depends on the row numbers alone, not on batches.
 
-    A row is kept while the multiple of its number lies below a bound, which is halved whenever
-    more rows do than there is room for.
+    A row is kept while the multiple of its number lies below a bound, which is halved whenever more
+    than `limit` rows do.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._bound = np.uint64(2**64 - 1)
         self._n_kept = 0
-        # For each batch the places of the rows kept, then their columns.
+        # For each batch the indices of the rows kept, then their columns.
         self._parts: list[list[NDArray[Any]]] = []
 
     def add(self, rows: NDArray[np.int64], *columns: NDArray[Any]) -> None:

@@ -4,14 +4,14 @@ import os
 import stat
 from pathlib import Path
 
-# What pipes held, by their paths: a command that looks twice finds it there.
+# Contents of pipes by path, so that a command can read one twice.
 _piped: dict[str, bytes] = {}
 
 
 def read_small(path: str | Path, most: int) -> bytes | None:
     """All of the file, or None where it has more than `most` bytes. OSError as `open` has it.
 
-    A pipe that nobody writes to is empty; one that somebody will write to is waited for.
+    A pipe without a writer is empty; otherwise the call waits for its data.
     """
     if (held := _piped.get(os.fspath(path))) is not None:
         return held

@@ -163,9 +163,10 @@ def _spool(label: str, pipe: int) -> Source:
 
 
 def _read_awake(pipe: int) -> bytes:
-    """The next bytes, empty at the end. A signal that comes just before the wait is not slept over.
+    """The next bytes, empty at the end. A signal that arrives just before the wait still interrupts
+    it.
 
-    Python looks at signals between its own steps, and a read that has begun may last for ever.
+    Python handles signals between bytecodes, and a read that has begun may block forever.
     """
     while not select.select([pipe], [], [], SECONDS_ASLEEP)[0]:
         pass

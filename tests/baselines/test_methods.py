@@ -11,7 +11,7 @@ from helpers.problems import small_problem
 from lrisk_cli.baselines.common import Setting, losses_at, refit
 from lrisk_cli.baselines.huber import best_scale, huber_objective
 from lrisk_cli.baselines.ransac import class_consensus
-from lrisk_cli.baselines.registry import fit_rival, parse_rival
+from lrisk_cli.baselines.registry import fit_baseline, parse_baseline
 from lrisk_cli.baselines.sever import gradient_scores, survivors
 from lrisk_cli.baselines.stir import truncated_weights
 from lrisk_cli.baselines.term import tilt, tilted_objective
@@ -29,8 +29,10 @@ def mean_problem(loss_name: str, n_classes: int, **options: float) -> Problem:
 
 
 def fit(text: str, problem: Problem, eps: float = 0.2, seed: int = 0):
-    rival = parse_rival(text)
-    return fit_rival(rival, problem.rows, problem.y, problem.loss, problem.mu, eps=eps, seed=seed)
+    rival = parse_baseline(text)
+    return fit_baseline(
+        rival, problem.rows, problem.y, problem.loss, problem.mu, eps=eps, seed=seed
+    )
 
 
 def corrupted_line(share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -118,8 +120,8 @@ def test_tilted_fits_end_where_no_other_descent_gets_lower(loss_name, n_classes,
 
 def test_a_strong_negative_tilt_finds_the_rows_that_agree():
     X, y, w = corrupted_line(0.3)
-    found = fit_rival(
-        parse_rival("term:-1e4"), DenseRows(X), y, make_loss("squared"), 1e-12, eps=0.3
+    found = fit_baseline(
+        parse_baseline("term:-1e4"), DenseRows(X), y, make_loss("squared"), 1e-12, eps=0.3
     )
     np.testing.assert_allclose(found.W[:, 0], w, atol=1e-6)
 
@@ -157,7 +159,9 @@ def test_sever_drops_planted_rows_of_gaussian_data():
     # The attack of the paper: rows alike, that pull towards the opposite of w.
     X[:100, :-1] = 2.0 * w[:-1] / np.linalg.norm(w[:-1]) + 0.1 * rng.standard_normal((100, 10))
     y[:100] = -(X[:100] @ w) - 5.0
-    found = fit_rival(parse_rival("sever"), DenseRows(X), y, make_loss("squared"), 1e-3, eps=0.1)
+    found = fit_baseline(
+        parse_baseline("sever"), DenseRows(X), y, make_loss("squared"), 1e-3, eps=0.1
+    )
     assert np.count_nonzero(found.weights[:100]) == 0
     # Four rounds of a twentieth each.
     assert np.count_nonzero(found.weights) == pytest.approx(1000 * 0.95**4, abs=4)
@@ -192,7 +196,9 @@ def test_sever_filters_each_class(n_classes):
 @pytest.mark.parametrize("share", [0.2, 0.3])
 def test_noiseless_weights_are_recovered_exactly(name, share):
     X, y, w = corrupted_line(share)
-    found = fit_rival(parse_rival(name), DenseRows(X), y, make_loss("squared"), 1e-15, eps=share)
+    found = fit_baseline(
+        parse_baseline(name), DenseRows(X), y, make_loss("squared"), 1e-15, eps=share
+    )
     np.testing.assert_allclose(found.W[:, 0], w, atol=1e-8)
     bad = np.abs(y - X @ w) > 1e-9
     assert found.scores[bad].min() > found.scores[~bad].max()
@@ -207,7 +213,7 @@ def test_crr_is_the_iteration_of_its_paper():
         v = P @ b + (y - P @ y)
         b = np.where(np.abs(v) >= np.sort(np.abs(v))[-k], v, 0.0)
     expected = np.linalg.solve(X.T @ X + 400 * mu * np.eye(7), X.T @ (y - b))
-    found = fit_rival(parse_rival("crr"), DenseRows(X), y, make_loss("squared"), mu, eps=0.2)
+    found = fit_baseline(parse_baseline("crr"), DenseRows(X), y, make_loss("squared"), mu, eps=0.2)
     np.testing.assert_allclose(found.W[:, 0], expected, atol=1e-8)
     np.testing.assert_array_equal(found.weights == 0.0, b != 0.0)
 
@@ -222,7 +228,9 @@ def test_stir_weights_are_truncated_and_the_middle_row_weighs_as_in_ridge():
 def test_stir_ends_near_least_absolute_deviations():
     X, y, _ = corrupted_line(0.2, seed=1)
     y = y + 0.5 * np.random.default_rng(0).standard_normal(400)
-    found = fit_rival(parse_rival("stir"), DenseRows(X), y, make_loss("squared"), 1e-12, eps=0.2)
+    found = fit_baseline(
+        parse_baseline("stir"), DenseRows(X), y, make_loss("squared"), 1e-12, eps=0.2
+    )
     n, d = X.shape
     costs = np.concatenate([np.zeros(d), np.ones(2 * n)])
     split = np.hstack([X, np.eye(n), -np.eye(n)])
@@ -274,8 +282,8 @@ def test_ransac_is_scikit_learn_s(seed):
     theirs = RANSACRegressor(
         LinearRegression(fit_intercept=False), min_samples=7, random_state=seed % 2**32
     ).fit(X, y)
-    found = fit_rival(
-        parse_rival("ransac"), DenseRows(X), y, make_loss("squared"), 1e-14, eps=0.2, seed=seed
+    found = fit_baseline(
+        parse_baseline("ransac"), DenseRows(X), y, make_loss("squared"), 1e-14, eps=0.2, seed=seed
     )
     np.testing.assert_allclose(found.W[:, 0], theirs.estimator_.coef_, atol=1e-9)
     np.testing.assert_array_equal(found.weights > 0.0, theirs.inlier_mask_)
@@ -349,8 +357,8 @@ def test_the_factor_says_how_much_is_trimmed(text, n_kept):
 
 def test_stir_has_nothing_to_learn_from_a_target_of_zeros():
     X, y, _ = corrupted_line(0.0)
-    found = fit_rival(
-        parse_rival("stir"), DenseRows(X), 0.0 * y, make_loss("squared"), 1e-6, eps=0.2
+    found = fit_baseline(
+        parse_baseline("stir"), DenseRows(X), 0.0 * y, make_loss("squared"), 1e-6, eps=0.2
     )
     assert not found.W.any()
     assert "the target is 0 everywhere" in found.note
@@ -358,6 +366,8 @@ def test_stir_has_nothing_to_learn_from_a_target_of_zeros():
 
 def test_huber_ends_where_most_rows_are_met_exactly():
     X, y, w = corrupted_line(0.0)
-    found = fit_rival(parse_rival("huber"), DenseRows(X), y, make_loss("squared"), 1e-30, eps=0.2)
+    found = fit_baseline(
+        parse_baseline("huber"), DenseRows(X), y, make_loss("squared"), 1e-30, eps=0.2
+    )
     assert found.W[:, 0] == pytest.approx(w, abs=1e-9)
     assert "most rows are met exactly" in found.note

@@ -8,13 +8,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from helpers.docs import markdown_table
 from lrisk_cli.baselines import erm
-from lrisk_cli.baselines.common import RivalFit
+from lrisk_cli.baselines.common import BaselineFit
 from lrisk_cli.baselines.registry import (
     FAMILIES,
-    Rival,
-    check_rival,
-    fit_rival,
-    parse_rival,
+    Baseline,
+    check_baseline,
+    fit_baseline,
+    parse_baseline,
 )
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.losses.registry import make_loss
@@ -48,16 +48,16 @@ def contaminated(n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray,
     return X, y, truth
 
 
-def fit(name: str, task: str, *, eps: float = 0.2, seed: int = 0, mu: float = 1e-3) -> RivalFit:
+def fit(name: str, task: str, *, eps: float = 0.2, seed: int = 0, mu: float = 1e-3) -> BaselineFit:
     X, y, _ = contaminated(TASKS[task])
     loss = make_loss("logistic" if TASKS[task] else "squared", TASKS[task])
-    return fit_rival(parse_rival(name), DenseRows(X), y, loss, mu, eps=eps, seed=seed)
+    return fit_baseline(parse_baseline(name), DenseRows(X), y, loss, mu, eps=eps, seed=seed)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_rival_is_read_and_spelled(name):
-    assert parse_rival(f" {name.upper()} ") == Rival(name)
-    assert str(parse_rival(name)) == name
+    assert parse_baseline(f" {name.upper()} ") == Baseline(name)
+    assert str(parse_baseline(name)) == name
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_a_rival_is_read_and_spelled(name):
 )
 def test_a_parameter_is_read_and_spelled(name, parameter):
     text = spell(name, parameter.example)
-    assert parse_rival(text) == Rival(name, parameter.example)
-    assert str(parse_rival(text)) == text
+    assert parse_baseline(text) == Baseline(name, parameter.example)
+    assert str(parse_baseline(text)) == text
     assert parameter.default is not None, "a rival's name alone must do"
 
 
@@ -99,12 +99,12 @@ def test_the_manual_lists_exactly_the_rivals_and_their_defaults():
 )
 def test_a_wrong_rival_is_answered_with_a_remedy(text, finding):
     with pytest.raises(UsageError, match=finding):
-        parse_rival(text)
+        parse_baseline(text)
 
 
 @pytest.mark.parametrize("name", ["huber", "crr", "stir"])
 def test_methods_for_numbers_refuse_classes(name):
-    check_rival(Rival(name), Task.REGRESSION)
+    check_baseline(Baseline(name), Task.REGRESSION)
     with pytest.raises(UsageError, match=f"{name} does not learn classification; .* erm, term"):
         fit(name, "two classes")
 
@@ -127,7 +127,7 @@ def test_a_fit_has_weights_scores_and_a_note_and_leaves_its_rows_alone(name, tas
     X, y, _ = contaminated(TASKS[task])
     X_before, y_before = X.copy(), y.copy()
     loss = make_loss("logistic" if TASKS[task] else "squared", TASKS[task])
-    found = fit_rival(parse_rival(name), DenseRows(X), y, loss, 1e-3, eps=0.2)
+    found = fit_baseline(parse_baseline(name), DenseRows(X), y, loss, 1e-3, eps=0.2)
     np.testing.assert_array_equal(X, X_before)
     np.testing.assert_array_equal(y, y_before)
     assert found.W.shape == (5, loss.n_outputs)
@@ -198,8 +198,8 @@ def test_nothing_to_remove_leaves_the_mean(name):
 def test_support_vectors_need_two_classes():
     X, y, _ = contaminated(2)
     with pytest.raises(DataError, match="one class only"):
-        fit_rival(
-            Rival("svm"), DenseRows(X), np.zeros_like(y), make_loss("logistic", 2), 1e-3, eps=0.1
+        fit_baseline(
+            Baseline("svm"), DenseRows(X), np.zeros_like(y), make_loss("logistic", 2), 1e-3, eps=0.1
         )
 
 
@@ -207,7 +207,7 @@ def test_a_class_without_rows_is_never_the_support_vectors_answer():
     X, y, _ = contaminated(2)
     loss = make_loss("logistic", 4)
     for codes in (2 * y, np.where(np.arange(N_ROWS) % 5, 2 * y, 3).astype(np.int32)):
-        W = fit_rival(Rival("svm"), DenseRows(X), codes, loss, 1e-3, eps=0.1).W
+        W = fit_baseline(Baseline("svm"), DenseRows(X), codes, loss, 1e-3, eps=0.1).W
         predicted = np.argmax(X @ W, axis=1)
         assert not np.any(predicted == 1)
         # A fifth of the labels are wrong, and in the second case another fifth tell nothing.

@@ -13,13 +13,13 @@ from helpers.clouds import make_clouds
 from lrisk_cli.clusters.clustering import (
     Clustering,
     ClusterOptions,
+    assign_rows,
     check_options,
     check_rows,
     cluster_rows,
     find_clusters,
     find_outliers,
     pick,
-    place_rows,
     separation,
 )
 from lrisk_cli.clusters.lloyd import Lloyd
@@ -70,9 +70,9 @@ def test_with_the_mean_it_is_k_means():
 @pytest.mark.parametrize("risk", ["mean", *FALLING])
 def test_the_objective_never_rises(risk):
     X = blobs(1)
-    weigher = weigher_of(risk, len(X))
+    row_weighter = weigher_of(risk, len(X))
     centres = X[10:16].copy()
-    course = [Lloyd(X, 6, weigher).descend(centres, 0.0, m).objective for m in range(1, 15)]
+    course = [Lloyd(X, 6, row_weighter).descend(centres, 0.0, m).objective for m in range(1, 15)]
     assert all(b <= a for a, b in pairwise(course))
     assert course[-1] < course[0]
 
@@ -81,7 +81,7 @@ def test_the_objective_never_rises(risk):
 def test_the_end_is_a_fixed_point(risk):
     X = blobs(2)
     ended = Lloyd(X, 5, weigher_of(risk, len(X))).descend(X[:5].copy(), 0.0, 1000)
-    placed = place_rows(X, ended.centres, parse_risk(risk))
+    placed = assign_rows(X, ended.centres, parse_risk(risk))
     assert placed.objective == pytest.approx(ended.objective, rel=1e-13)
     for j in range(5):
         own = placed.clusters == j
@@ -130,7 +130,7 @@ def test_a_cluster_without_weight_starts_again_and_is_counted():
     centres = np.array([X[50], X[60], np.full(4, 1e4)])
     ended = Lloyd(X, 3, weigher_of("subquantile:0.8", 200)).descend(centres, 0.0, 300)
     assert ended.reseeded >= 1
-    placed = place_rows(X, ended.centres, parse_risk("subquantile:0.8"))
+    placed = assign_rows(X, ended.centres, parse_risk("subquantile:0.8"))
     assert (np.bincount(placed.clusters, placed.weights, 3) > 0.0).all()
 
 
@@ -179,14 +179,14 @@ def test_the_clouds_of_the_paper_are_found_without_a_fault(solver, risk, standar
     for seed in range(20):
         clouds = make_clouds(seed, standardised=standardised)
         found, _ = cluster_rows(clouds.X, 3, options(risk, solver=solver))
-        placed = place_rows(clouds.X_test, found.centres, parse_risk("mean"))
+        placed = assign_rows(clouds.X_test, found.centres, parse_risk("mean"))
         assert best_accuracy(placed.clusters, clouds.test_labels, 3) == 1.0
 
 
 def test_the_mean_is_dragged_away_by_the_outliers():
     clouds = make_clouds(0)
     found, _ = cluster_rows(clouds.X, 3, options("mean"))
-    placed = place_rows(clouds.X_test, found.centres, parse_risk("mean"))
+    placed = assign_rows(clouds.X_test, found.centres, parse_risk("mean"))
     assert best_accuracy(placed.clusters, clouds.test_labels, 3) < 0.7
 
 
@@ -194,7 +194,7 @@ def test_the_mean_is_dragged_away_by_the_outliers():
 def test_rows_are_placed_by_definition(risk):
     X = blobs(7)
     centres = X[20:24]
-    placed = place_rows(X, centres, parse_risk(risk))
+    placed = assign_rows(X, centres, parse_risk(risk))
     losses = ((X[:, None] - centres) ** 2).sum(axis=2)
     np.testing.assert_array_equal(placed.clusters, losses.argmin(axis=1))
     np.testing.assert_allclose(placed.losses, losses.min(axis=1), rtol=1e-13)
@@ -206,11 +206,11 @@ def test_rows_are_placed_by_definition(risk):
 
 def test_outliers_are_the_rows_that_the_risk_does_not_count():
     X = blobs(8)
-    placed = place_rows(X, X[100:105], parse_risk("subquantile:0.75"))
+    placed = assign_rows(X, X[100:105], parse_risk("subquantile:0.75"))
     assert placed.outliers.sum() == 150
     np.testing.assert_array_equal(placed.outliers, placed.weights == 0.0)
     np.testing.assert_array_equal(placed.outliers, rank_rows(placed.losses) <= 150)
-    every = place_rows(X, X[100:105], parse_risk("mean"))
+    every = assign_rows(X, X[100:105], parse_risk("mean"))
     assert every.threshold is None
     assert not every.outliers.any()
     assert not find_outliers(every.losses, None).any()

@@ -7,7 +7,7 @@ from sklearn.metrics import average_precision_score
 
 from helpers.house_prices import add_house_files, house_columns
 from helpers.program import document, lrisk, refusal
-from lrisk_cli.evaluation.comparison import average_precision, top_share
+from lrisk_cli.evaluation.comparison import average_precision, top_fraction
 from lrisk_cli.evaluation.splits import folds, hold_out
 
 NUMBERS = ("--features", "area,rooms")
@@ -158,5 +158,5 @@ def test_average_precision_is_that_of_scikit_learn(seed):
 
 def test_top_share_counts_planted_rows_at_the_top():
     mask = np.array([True, False, True, False])
-    assert top_share(np.array([4.0, 3.0, 2.0, 1.0]), mask) == 0.5
-    assert top_share(np.array([4.0, 1.0, 2.0, 1.0]), mask) == 1.0
+    assert top_fraction(np.array([4.0, 3.0, 2.0, 1.0]), mask) == 0.5
+    assert top_fraction(np.array([4.0, 1.0, 2.0, 1.0]), mask) == 1.0

@@ -57,7 +57,7 @@ def test_a_start_changes_nothing_that_is_proved(solver, loss, n_classes):
         assert found.gap <= 1e-6
     # No solver gives up what it was given, save dual averaging, which must begin at zero.
     if solver is not SolverName.SRDA:
-        assert found.objective <= problem.at(start, problem.weigher()).objective
+        assert found.objective <= problem.at(start, problem.row_weighter()).objective
 
 
 @pytest.mark.parametrize("risk", RISING)

@@ -11,7 +11,7 @@ from helpers.house_prices import add_house_files
 from helpers.program import document, lrisk, refusal
 from lrisk_cli.cli import COMMANDS, CommandLoader
 from lrisk_cli.commands.configuring import known_settings
-from lrisk_cli.commands.settings import ONLY_FLAGS, Setting, hold
+from lrisk_cli.commands.settings import ONLY_FLAGS, Setting, find_effective
 
 FIT = ["fit", "houses.csv", "--target", "price", "--exclude", "house", "--json"]
 BARE = {key: value for key, value in os.environ.items() if not key.startswith("LRISK_")}
@@ -164,7 +164,7 @@ def test_an_empty_variable_sets_nothing(tmp_path):
 @given(st.text(max_size=20).filter(lambda text: "\0" not in text))
 def test_a_text_arrives_as_it_was_written(text):
     option = {"target": Setting("target", "target", str, False, False, None, None)}
-    found = hold("fit", option, None, {"LRISK_TARGET": text})
+    found = find_effective("fit", option, None, {"LRISK_TARGET": text})
     assert [each.value for each in found.values()] == [text][: bool(text)]
 
 

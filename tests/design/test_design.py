@@ -329,7 +329,7 @@ def test_two_usable_rows_are_needed(tmp_path):
     assert "2000 classes, more than 1000" in refusal(tmp_path, many, DesignOptions("y"))
 
 
-# Held-out rows
+# EffectiveOption-out rows
 
 
 def test_what_is_learned_comes_from_the_rows_to_learn_from(tmp_path):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lrisk_cli.errors import UsageError
-from lrisk_cli.evaluation.gates import Gate, Worsening, judge, parse_gate, parse_share
+from lrisk_cli.evaluation.gates import Gate, Worsening, judge, parse_fraction, parse_gate
 
 COMPARISONS = {
     ">": operator.gt,
@@ -96,13 +96,13 @@ def test_a_stored_figure_of_zero_leaves_no_room():
 
 @pytest.mark.parametrize(("text", "share"), [("10%", 0.1), (" 0.25 ", 0.25), ("0", 0.0)])
 def test_a_share_is_read_with_and_without_percent(text, share):
-    assert parse_share(text) == share
+    assert parse_fraction(text) == share
 
 
 @pytest.mark.parametrize("text", ["", "%", "-1%", "inf", "ten", "10%%", "10 percent"])
 def test_what_is_no_share_is_refused_and_quoted(text):
     with pytest.raises(UsageError) as refusal:
-        parse_share(text)
+        parse_fraction(text)
     assert repr(text) in str(refusal.value)
 
 
@@ -123,4 +123,4 @@ def test_what_only_python_or_nobody_takes_for_a_number_is_refused(number):
 @pytest.mark.parametrize("text", ["10", "1.5", "\u0663", "1_0%", "-0.1", "% 10", ""])
 def test_a_share_that_may_be_a_slip_is_refused(text):
     with pytest.raises(UsageError, match="max_worsening"):
-        parse_share(text)
+        parse_fraction(text)

@@ -16,10 +16,10 @@ from lrisk_cli.evaluation.quantiles import (
     better_from,
     compare,
     crossings,
+    interval_ranks,
     loss_quantiles,
-    order_places,
     parse_levels,
-    places,
+    quantile_ranks,
     tail_mean,
 )
 from lrisk_cli.risk.spectrum import Spectrum
@@ -45,11 +45,11 @@ def test_the_curve_of_a_picture_rises_from_near_0_to_1():
 def test_the_place_of_a_decimal_level_is_exact(n, hundredths):
     # 100 x 0.07 is above 7 in floating point, and its ceiling must still be 7.
     level = np.array([hundredths / 100])
-    assert places(n, level)[0] == ceil(Fraction(hundredths, 100) * n)
+    assert quantile_ranks(n, level)[0] == ceil(Fraction(hundredths, 100) * n)
 
 
 def test_the_example_of_the_formula():
-    assert places(100, np.array([0.07, 0.071, 1e-12, 1.0])).tolist() == [7, 8, 1, 100]
+    assert quantile_ranks(100, np.array([0.07, 0.071, 1e-12, 1.0])).tolist() == [7, 8, 1, 100]
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 160, 999])
@@ -65,7 +65,7 @@ def test_loss_quantiles_are_those_of_numpy(n):
 
 @pytest.mark.parametrize("n", [2, 5, 30, 400, 12_345, 1_000_000])
 def test_order_statistics_are_placed_by_the_binomial_distribution(n):
-    r, s = order_places(n, CURVE)
+    r, s = interval_ranks(n, CURVE)
     assert r.tolist() == stats.binom.ppf(0.025, n, CURVE).astype(int).tolist()
     assert s.tolist() == (stats.binom.ppf(0.975, n, CURVE) + 1).astype(int).tolist()
 
@@ -86,7 +86,7 @@ def test_intervals_hold_the_true_difference_at_least_as_often_as_they_say():
     levels, n, runs = np.array([0.5, 0.75, 0.9, 0.95]), 400, 400
     pairs = [paired(n, seed) for seed in range(runs)]
     many = [np.sort(each) for each in paired(2_000_000, 10**6)]
-    at = places(2_000_000, levels) - 1
+    at = quantile_ranks(2_000_000, levels) - 1
     truth = many[0][at] - many[1][at]
     hits = np.zeros(len(levels))
     for a, b in pairs:
@@ -100,7 +100,7 @@ def test_intervals_of_differences_are_those_of_a_paired_bootstrap():
     n, levels = 3000, np.array([0.25, 0.5, 0.75, 0.9, 0.95])
     a, b = paired(n)
     found = compare([a.copy(), b.copy()], [a, b], levels).models[0].difference
-    rng, at = np.random.default_rng(1), places(n, levels) - 1
+    rng, at = np.random.default_rng(1), quantile_ranks(n, levels) - 1
     draws = []
     for _ in range(1500):
         rows = rng.integers(0, n, n)

@@ -49,7 +49,7 @@ def setting(loss: str, n_classes: int, n_columns: int, mu: float) -> tuple:
     )
     rng = np.random.default_rng(8)
     W = 0.1 * rng.standard_normal(problem.shape)
-    lam = problem.at(W, problem.weigher()).lam
+    lam = problem.at(W, problem.row_weighter()).lam
     G = problem.gradient(W, matrix(problem) @ W, lam)
     rows = rng.integers(0, problem.n_rows, N_STEPS).astype(np.int32)
     return problem, W, lam, G, rows
@@ -180,7 +180,7 @@ def test_a_batch_of_all_rows_is_the_full_subgradient(core: ModuleType) -> None:
     n = problem.n_rows
     sigma, numbers, labels, pool, work = batch_arguments(problem, n)
     W = np.random.default_rng(0).standard_normal(problem.shape)
-    point = problem.at(W, problem.weigher())
+    point = problem.at(W, problem.row_weighter())
     expected = W - 0.1 * problem.gradient(W, point.margins, point.lam)
     core.sgd_steps(
         0, matrix(problem), numbers, labels, sigma, W, np.zeros(problem.shape), 0.1, 0.0,

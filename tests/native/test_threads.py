@@ -8,7 +8,7 @@ import pytest
 import lrisk_cli.native.threads as threads
 from helpers.matrix import matrix
 from lrisk_cli.losses.registry import make_loss
-from lrisk_cli.native.threads import over_shares, team
+from lrisk_cli.native.threads import over_chunks, thread_pool
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import Problem, make_problem
@@ -19,8 +19,8 @@ from lrisk_cli.solvers.solution import Limits
 @pytest.fixture(autouse=True)
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of a test are cut as large ones are."""
-    monkeypatch.setattr(threads, "SHARE_NUMBERS", 20_000)
-    monkeypatch.setattr(threads, "SHARE_STEP", 256)
+    monkeypatch.setattr(threads, "CHUNK_NUMBERS", 20_000)
+    monkeypatch.setattr(threads, "CHUNK_STEP", 256)
 
 
 def problem(risk: str, n_classes: int, n_columns: int) -> Problem:
@@ -42,7 +42,7 @@ def test_sums_over_rows_are_those_of_numpy(n_classes: int, n_columns: int) -> No
     rng = np.random.default_rng(0)
     W, coefs = rng.standard_normal(some.shape), rng.standard_normal((6000, some.shape[1]))
     weights = rng.random(6000) * (rng.random(6000) < 0.7)
-    with team(2):
+    with thread_pool(2):
         np.testing.assert_allclose(some.margins(W), matrix(some) @ W, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(
             some.combine(coefs), matrix(some).T @ coefs, rtol=1e-9, atol=1e-9
@@ -64,7 +64,7 @@ def test_fits_are_the_same_to_the_last_bit_for_any_number_of_threads(
 ) -> None:
     found = []
     for n_threads in (1, 2, 5):
-        with team(n_threads):
+        with thread_pool(n_threads):
             found.append(solve(problem(risk, n_classes, n_columns), SolverOptions(), Limits()))
     for each in found[1:]:
         assert np.array_equal(each.W, found[0].W)
@@ -77,25 +77,25 @@ def test_shares_cover_the_rows_and_come_in_order_however_long_each_takes() -> No
         time.sleep(0.02 if rows.start == 0 else 0.0)
         return rows.start
 
-    alone = list(over_shares(work, 100_000, 3))
-    with team(3):
-        assert list(over_shares(work, 100_000, 3)) == alone
+    alone = list(over_chunks(work, 100_000, 3))
+    with thread_pool(3):
+        assert list(over_chunks(work, 100_000, 3)) == alone
     assert alone == sorted(alone)
-    assert len(alone) == threads.MAX_SHARES
+    assert len(alone) == threads.MAX_CHUNKS
     covered = np.zeros(100_000, dtype=int)
-    for rows in over_shares(lambda rows: rows, 100_000, 3):
+    for rows in over_chunks(lambda rows: rows, 100_000, 3):
         covered[rows] += 1
     assert (covered == 1).all()
 
 
 def test_small_tables_are_one_share() -> None:
-    assert list(over_shares(lambda rows: rows, 300, 10)) == [slice(0, 512)]
+    assert list(over_chunks(lambda rows: rows, 300, 10)) == [slice(0, 512)]
 
 
 def test_a_failure_in_a_share_is_raised_and_the_team_goes_home() -> None:
     def work(rows: slice) -> None:
         raise ValueError("a share")
 
-    with pytest.raises(ValueError, match="a share"), team(2):
-        list(over_shares(work, 100_000, 3))
-    assert list(over_shares(lambda rows: rows.start, 300, 1)) == [0]
+    with pytest.raises(ValueError, match="a share"), thread_pool(2):
+        list(over_chunks(work, 100_000, 3))
+    assert list(over_chunks(lambda rows: rows.start, 300, 1)) == [0]

@@ -12,7 +12,7 @@ import pytest
 from helpers.program import document, lrisk
 from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.risk.spectrum import parse_risk
-from lrisk_cli.robust.inlier_weights import find_majority
+from lrisk_cli.robust.inlier_weights import find_inlier_weights
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import make_problem
 from lrisk_cli.solvers.reweight import reweight
@@ -102,9 +102,9 @@ def test_starts_are_compared_on_a_sample_where_fits_are_dear():
     problem = make_problem(
         DenseRows(X), y, make_loss("squared"), parse_risk("subquantile:0.8"), 1.0 / n
     )
-    majority = np.ones(n)
-    majority[:600] = 0.0
-    found = solve(problem, SolverOptions(), Limits(), majority=majority)
+    inliers = np.ones(n)
+    inliers[:600] = 0.0
+    found = solve(problem, SolverOptions(), Limits(), inliers=inliers)
     assert "of 3 starts on a sample of " in found.status
     assert [each.name for each in found.starts] == ["majority"]
     assert abs(found.W[0, 0] - 1.0) < 0.02
@@ -119,7 +119,7 @@ def test_the_fit_to_the_majority_is_the_weighted_fit(n_classes: int):
     loss = make_loss("logistic" if n_classes else "squared", n_classes)
     w = rng.random(300)
     problem = make_problem(DenseRows(X), y, loss, parse_risk("subquantile:0.8"), 0.01)
-    trimmed = solve(problem, SolverOptions(), Limits(), majority=w)
+    trimmed = solve(problem, SolverOptions(), Limits(), inliers=w)
     found = reweight(problem, trimmed, w, Limits(tol=1e-10))
     gradient = problem.gradient(found.W, problem.margins(found.W), w / w.sum())
     assert np.abs(gradient).max() < 1e-6
@@ -132,8 +132,8 @@ def test_rows_are_judged_alike_whatever_their_order():
     y = X @ [1.0, 1.0, 0.0, 0.0] + 0.2 * rng.standard_normal(500)
     y[:100] += 12.0
     order = rng.permutation(500)
-    plain = find_majority(DenseRows(X), y, make_loss("squared"), constant=True).weights
-    shuffled = find_majority(
+    plain = find_inlier_weights(DenseRows(X), y, make_loss("squared"), constant=True).weights
+    shuffled = find_inlier_weights(
         DenseRows(X[order]), y[order], make_loss("squared"), constant=True
     ).weights
     np.testing.assert_allclose(shuffled, plain[order], atol=1e-6)
@@ -146,14 +146,14 @@ def test_a_time_limit_holds_for_the_judgement_and_the_last_fit_too():
     loss, risk = make_loss("logistic", 3), parse_risk("subquantile:0.8")
     problem = make_problem(DenseRows(X), y, loss, risk, 1e-6)
     began = perf_counter()
-    majority = find_majority(DenseRows(X), y, loss, constant=False, until=began)
+    inliers = find_inlier_weights(DenseRows(X), y, loss, constant=False, until=began)
     limits = Limits(tol=1e-12, time_limit=0.2, until=began + 0.2)
-    found = solve(problem, SolverOptions(), limits, majority=majority.weights)
-    late = reweight(problem, found, majority.weights, limits)
+    found = solve(problem, SolverOptions(), limits, inliers=inliers.weights)
+    late = reweight(problem, found, inliers.weights, limits)
     assert late is found
     assert "stopped after 0.2 s (time_limit)" in found.status
     limits = Limits(tol=1e-12, time_limit=0.005).begun()
-    cut = reweight(problem, found, majority.weights, limits)
+    cut = reweight(problem, found, inliers.weights, limits)
     assert cut.status.endswith("for as long as 0.005 s (time_limit) allowed")
     assert not cut.converged
     assert perf_counter() - began < 10.0

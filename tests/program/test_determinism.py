@@ -248,8 +248,8 @@ def test_bytes_do_not_depend_on_the_form_of_the_rows(ask, name):
 @pytest.mark.parametrize("name", [n for n, c in COMMANDS.items() if c[0] in WITH_THREADS])
 def test_bytes_do_not_depend_on_the_number_of_threads(ask, monkeypatch, name):
     """In shares as small as a few rows, so that there are several of them."""
-    monkeypatch.setattr(threads, "SHARE_NUMBERS", 200)
-    monkeypatch.setattr(threads, "SHARE_STEP", 16)
+    monkeypatch.setattr(threads, "CHUNK_NUMBERS", 200)
+    monkeypatch.setattr(threads, "CHUNK_STEP", 16)
     expected = ask([*COMMANDS[name], "--threads", "1"])
     for n_threads in ("2", "3"):
         found = ask([*COMMANDS[name], "--threads", n_threads])

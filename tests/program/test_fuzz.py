@@ -18,7 +18,7 @@ from lrisk_cli.cli import COMMANDS
 from lrisk_cli.commands.configuring import known_settings
 from lrisk_cli.commands.settings import Setting, check_names, hold, read_config
 from lrisk_cli.errors import UsageError
-from lrisk_cli.evaluation.gates import parse_gate, parse_share
+from lrisk_cli.evaluation.gates import parse_fraction, parse_gate
 
 ROOT = Path(__file__).parents[2]
 KNOWN = known_settings(COMMANDS)
@@ -239,7 +239,7 @@ def test_any_variables_hold_or_are_refused(folder, environment):
 @ANY
 @given(st.text(max_size=20) | st.from_regex(r"[a-z0-9:.]+ *[<>=!]+ *[-+0-9.einfa]+"))
 def test_any_text_is_a_gate_or_is_refused(text):
-    for parse in (parse_gate, parse_share):
+    for parse in (parse_gate, parse_fraction):
         try:
             parse(text)
         except UsageError as error:

@@ -163,9 +163,9 @@ def test_the_superquantile_needs_no_order(losses: np.ndarray, q: float) -> None:
 
 def test_rank_changes_count_rows_that_moved() -> None:
     spectrum = parse_risk("extremile:2")
-    weigher = RowWeighter(spectrum, spectrum.weights(4))
-    assert weigher.weigh(np.array([1.0, 2.0, 3.0, 4.0])).rank_changes is None
-    assert weigher.weigh(np.array([1.0, 3.0, 2.0, 4.0])).rank_changes == 2
+    row_weighter = RowWeighter(spectrum, spectrum.weights(4))
+    assert row_weighter.weigh(np.array([1.0, 2.0, 3.0, 4.0])).rank_changes is None
+    assert row_weighter.weigh(np.array([1.0, 3.0, 2.0, 4.0])).rank_changes == 2
 
 
 @pytest.mark.parametrize("level", [0.01, 0.33, 0.5, 0.75, 0.999, 1.0])

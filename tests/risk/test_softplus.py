@@ -101,10 +101,10 @@ def test_alternation_never_raises_the_smoothed_objective(loss: str, n_classes: i
     from lrisk_cli.solvers.certificate import weighted_minimiser
 
     problem = small_problem(loss, "subquantile:0.7", n_classes=n_classes, smoothing=softplus(0.05))
-    point = problem.at(np.zeros(problem.shape), problem.weigher())
+    point = problem.at(np.zeros(problem.shape), problem.row_weighter())
     for _ in range(15):
         W, _ = weighted_minimiser(problem, point.lam, point.W, 1e-14)
-        new = problem.at(W, problem.weigher())
+        new = problem.at(W, problem.row_weighter())
         assert new.smoothed <= point.smoothed * (1.0 + 1e-14)
         point = new
 

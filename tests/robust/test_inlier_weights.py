@@ -5,7 +5,7 @@ import pytest
 
 from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.robust.flexible_columns import learn_columns
-from lrisk_cli.robust.inlier_weights import SAMPLE_ROWS, find_majority
+from lrisk_cli.robust.inlier_weights import SAMPLE_ROWS, find_inlier_weights
 from lrisk_cli.rows.dense import DenseRows
 
 NUMBERS = make_loss("squared")
@@ -32,7 +32,7 @@ def test_outliers_lose_their_weight_and_others_keep_it(kind: str, share: float) 
         X[bad, :3] *= 100.0
     if kind != "features":
         y[bad] = 10_000.0 * y[bad] if kind == "both" else rng.normal(15.0, 5.0, len(bad))
-    w = find_majority(DenseRows(X), y, NUMBERS, constant=True).weights
+    w = find_inlier_weights(DenseRows(X), y, NUMBERS, constant=True).weights
     good = np.setdiff1d(np.arange(len(X)), bad)
     assert w[bad].mean() < 0.05
     assert w[good].mean() > 0.9
@@ -40,7 +40,7 @@ def test_outliers_lose_their_weight_and_others_keep_it(kind: str, share: float) 
 
 def test_clean_rows_all_belong_together() -> None:
     X, y, _ = law()
-    found = find_majority(DenseRows(X), y, NUMBERS, constant=True)
+    found = find_inlier_weights(DenseRows(X), y, NUMBERS, constant=True)
     assert np.mean(found.weights < 0.5) < 0.01
     assert found.fraction < 0.02
 
@@ -51,7 +51,7 @@ def test_a_remote_row_counts_where_the_others_predict_it() -> None:
     y = X @ np.array([1.0, -1.0, 0.0]) + 0.5 * rng.standard_normal(2000)
     X[:2, :2] = [[40.0, -40.0], [-40.0, 40.0]]
     y[:2] = [80.0, 0.0]
-    w = find_majority(DenseRows(X), y, NUMBERS, constant=True).weights
+    w = find_inlier_weights(DenseRows(X), y, NUMBERS, constant=True).weights
     assert w[0] > 0.5
     assert w[1] == 0.0
 
@@ -60,7 +60,7 @@ def test_a_large_table_is_judged_by_a_sample_of_it() -> None:
     X, y, rng = law(3 * SAMPLE_ROWS)
     bad = some(rng, len(X), 0.2)
     y[bad] += 25.0
-    w = find_majority(DenseRows(X), y, NUMBERS, constant=True).weights
+    w = find_inlier_weights(DenseRows(X), y, NUMBERS, constant=True).weights
     assert w[bad].max() < 0.05
     assert np.delete(w, bad).mean() > 0.97
 
@@ -70,8 +70,8 @@ def test_units_do_not_matter() -> None:
     y[some(rng, len(X), 0.2)] += 20.0
     other = X.copy()
     other[:, :3] = 1e3 * X[:, :3] + 7.0
-    plain = find_majority(DenseRows(X), y, NUMBERS, constant=True).weights
-    scaled = find_majority(DenseRows(other), y, NUMBERS, constant=True).weights
+    plain = find_inlier_weights(DenseRows(X), y, NUMBERS, constant=True).weights
+    scaled = find_inlier_weights(DenseRows(other), y, NUMBERS, constant=True).weights
     np.testing.assert_allclose(scaled > 0.5, plain > 0.5)
 
 
@@ -82,7 +82,7 @@ def test_swapped_labels_are_found(n_classes: int) -> None:
     y = X[:, :n_classes].argmax(axis=1).astype(np.int32)
     bad = some(rng, 1500, 0.15)
     y[bad] = (y[bad] + 1) % n_classes
-    found = find_majority(DenseRows(X), y, make_loss("logistic", n_classes), constant=True)
+    found = find_inlier_weights(DenseRows(X), y, make_loss("logistic", n_classes), constant=True)
     assert found.weights[bad].mean() < 0.5
     assert np.delete(found.weights, bad).mean() > 0.95
     flagged = found.weights < 0.5
@@ -96,7 +96,7 @@ def test_remote_rows_with_swapped_labels_get_no_weight() -> None:
     bad = some(rng, 400, 0.3)
     X[bad, :3] *= 100.0
     y[bad] = 1 - y[bad]
-    w = find_majority(DenseRows(X), y, make_loss("logistic", 2), constant=True).weights
+    w = find_inlier_weights(DenseRows(X), y, make_loss("logistic", 2), constant=True).weights
     assert w[bad].mean() < 0.1
     assert np.delete(w, bad).mean() > 0.9
 
@@ -125,6 +125,6 @@ def test_flexible_columns_are_asinh_and_its_square_standardised_in_the_middle() 
 @pytest.mark.parametrize("n_rows", [2, 3, 8])
 def test_a_handful_of_rows_is_no_error(n_rows: int) -> None:
     X, y, _ = law(n_rows)
-    w = find_majority(DenseRows(X), y, NUMBERS, constant=True).weights
+    w = find_inlier_weights(DenseRows(X), y, NUMBERS, constant=True).weights
     assert np.isfinite(w).all()
     assert w.sum() > 0.0

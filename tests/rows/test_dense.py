@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lrisk_cli.native.threads import one_thread, team
+from lrisk_cli.native.threads import one_thread, thread_pool
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
 
@@ -166,6 +166,6 @@ def test_threads_do_not_change_a_bit(k):
 
     with one_thread():
         alone = results()
-        with team(2):
+        with thread_pool(2):
             for one, other in zip(alone, results(), strict=True):
                 assert np.array_equal(one, other)

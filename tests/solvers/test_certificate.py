@@ -44,7 +44,7 @@ def test_bounds_are_below_every_objective(loss: str, n_classes: int, risk: str, 
     rng = np.random.default_rng(seed)
     for _ in range(5):
         W = rng.standard_normal(problem.shape)
-        assert bound.value <= problem.at(W, problem.weigher()).objective
+        assert bound.value <= problem.at(W, problem.row_weighter()).objective
 
 
 @pytest.mark.parametrize(("n_rows", "n_columns"), [(40, 3), (6, 15)])
@@ -54,7 +54,7 @@ def test_the_mean_of_squared_losses_has_no_gap_at_the_ridge_solution(
     problem = small_problem("squared", "mean", n_rows=n_rows, n_columns=n_columns)
     X, y, n = matrix(problem), problem.y, n_rows
     W = np.linalg.solve(X.T @ X / n + problem.mu * np.eye(n_columns), X.T @ y / n)[:, None]
-    objective = problem.at(W, problem.weigher()).objective
+    objective = problem.at(W, problem.row_weighter()).objective
     bound = lower_bound(problem, problem.sigma, np.zeros(problem.shape), 1e-9)
     assert 0.0 <= objective - bound.value <= 1e-13 * objective
 
@@ -64,7 +64,7 @@ def test_logistic_bounds_are_as_tight_as_asked(n_columns: int) -> None:
     """Both ways of polishing: Newton below 128 unknowns, L-BFGS above."""
     problem = small_problem("logistic", "mean", n_rows=200, n_columns=n_columns, n_classes=5)
     bound = lower_bound(problem, problem.sigma, np.zeros(problem.shape), 1e-9)
-    objective = problem.at(bound.V, problem.weigher()).objective
+    objective = problem.at(bound.V, problem.row_weighter()).objective
     assert 0.0 <= objective - bound.value <= 2e-9
 
 
@@ -77,7 +77,7 @@ def test_logistic_bounds_survive_columns_of_any_scale(seed: int) -> None:
     X = matrix(plain) * 10.0 ** rng.uniform(-4, 5, 7)
     problem = make_problem(DenseRows(X), plain.y, plain.loss, plain.spectrum, 2.5e-6)
     bound = lower_bound(problem, problem.sigma, np.zeros(problem.shape), 1e-11)
-    objective = problem.at(bound.V, problem.weigher()).objective
+    objective = problem.at(bound.V, problem.row_weighter()).objective
     assert 0.0 <= objective - bound.value <= 1e-10
 
 

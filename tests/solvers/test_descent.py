@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lrisk_cli.solvers.descent import Spot, descend, line_search
+from lrisk_cli.solvers.descent import EvaluatedPoint, descend, line_search
 
 
-def quadratic(H: np.ndarray, centre: np.ndarray) -> Callable[[np.ndarray], Spot[int]]:
+def quadratic(H: np.ndarray, centre: np.ndarray) -> Callable[[np.ndarray], EvaluatedPoint[int]]:
     """(x - centre)' H (x - centre) / 2, counting how often it is evaluated."""
     count = [0]
 
-    def evaluate(x: np.ndarray) -> Spot[int]:
+    def evaluate(x: np.ndarray) -> EvaluatedPoint[int]:
         count[0] += 1
         g = (H @ (x - centre).ravel()).reshape(x.shape)
-        return Spot(x, 0.5 * float(np.vdot(x - centre, g)), g, count[0])
+        return EvaluatedPoint(x, 0.5 * float(np.vdot(x - centre, g)), g, count[0])
 
     return evaluate
 
@@ -35,7 +35,9 @@ def test_quadratics_are_minimised(seed: int, condition: float) -> None:
     H, centre = spread(rng, 30, condition), rng.standard_normal((10, 3))
     evaluate = quadratic(H, centre)
     found = descend(
-        evaluate, evaluate(np.zeros((10, 3))), lambda spot, _: spot.value < 1e-12 or spot.kept > 500
+        evaluate,
+        evaluate(np.zeros((10, 3))),
+        lambda point, _: point.value < 1e-12 or point.kept > 500,
     )
     assert found.value < 1e-12
 
@@ -47,7 +49,7 @@ def test_the_true_curvature_as_preconditioner_takes_one_step() -> None:
     found = descend(
         evaluate,
         evaluate(np.zeros((10, 3))),
-        lambda spot, left: left < 1e-12,
+        lambda point, left: left < 1e-12,
         lambda g: (inverse @ g.ravel()).reshape(g.shape),
     )
     assert found.kept == 2
@@ -59,9 +61,9 @@ def test_what_is_left_is_told_where_the_curvature_is_known() -> None:
     H, centre = spread(rng, 20, 10.0), rng.standard_normal((20, 1))
     told = []
 
-    def done(spot: Spot[int], left: float) -> bool:
-        told.append((spot.value, left))
-        return spot.value < 1e-8
+    def done(point: EvaluatedPoint[int], left: float) -> bool:
+        told.append((point.value, left))
+        return point.value < 1e-8
 
     evaluate = quadratic(H, centre)
     descend(evaluate, evaluate(np.zeros((20, 1))), done)
@@ -72,13 +74,13 @@ def test_what_is_left_is_told_where_the_curvature_is_known() -> None:
 
 
 def test_functions_that_are_steep_or_flat_far_away_are_minimised() -> None:
-    def evaluate(x: np.ndarray) -> Spot[None]:
+    def evaluate(x: np.ndarray) -> EvaluatedPoint[None]:
         # Of the first part there is no curvature far out, of the second much.
         value = float(np.sum(np.logaddexp(x, -x) + 1e-3 * x**4))
-        return Spot(x, value, np.tanh(x) + 4e-3 * x**3, None)
+        return EvaluatedPoint(x, value, np.tanh(x) + 4e-3 * x**3, None)
 
     start = evaluate(np.full((5, 1), 300.0))
-    found = descend(evaluate, start, lambda spot, _: float(np.abs(spot.gradient).max()) < 1e-9)
+    found = descend(evaluate, start, lambda point, _: float(np.abs(point.gradient).max()) < 1e-9)
     np.testing.assert_allclose(found.x, 0.0, atol=1e-8)
 
 

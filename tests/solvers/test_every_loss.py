@@ -192,9 +192,9 @@ def test_a_falling_risk_ends_where_its_own_weights_hold_it(name: str, risk: str)
     found = run(problem, SolverName.TRIMMED)
     assert found.converged
     assert "nearest rows" in [start.name for start in found.starts]
-    point = problem.at(found.W, problem.weigher())
+    point = problem.at(found.W, problem.row_weighter())
     gradient = problem.gradient(found.W, point.margins, point.lam)
-    zero = problem.at(np.zeros(problem.shape), problem.weigher())
+    zero = problem.at(np.zeros(problem.shape), problem.row_weighter())
     left = float(np.sum(gradient**2)) / (2.0 * problem.mu)
     assert left <= 1e-4 * (zero.objective - found.objective)
 

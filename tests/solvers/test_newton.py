@@ -28,7 +28,7 @@ def proved(problem: Problem, tol: float) -> None:
     found = solve(problem, NEWTON, Limits(tol=tol, max_passes=10_000, time_limit=60))
     assert found.converged, found.status
     assert 0.0 <= found.certificate.gap <= tol
-    assert found.certificate.objective == problem.at(found.W, problem.weigher()).objective
+    assert found.certificate.objective == problem.at(found.W, problem.row_weighter()).objective
 
 
 def squared(X: np.ndarray, y: np.ndarray, risk: str, mu: float | None = None) -> Problem:

@@ -20,7 +20,7 @@ def test_objective_is_sorted_losses_times_sigma_plus_penalty(
 ) -> None:
     problem = small_problem(loss, risk, n_classes=n_classes)
     W = 0.3 * np.random.default_rng(1).standard_normal(problem.shape)
-    point = problem.at(W, problem.weigher())
+    point = problem.at(W, problem.row_weighter())
     losses = np.sort(problem.loss.values(matrix(problem) @ W, problem.y))
     expected = losses @ problem.sigma + 0.5 * problem.mu * np.sum(W**2)
     assert point.objective == pytest.approx(expected, rel=1e-13)
@@ -32,14 +32,14 @@ def test_objective_is_sorted_losses_times_sigma_plus_penalty(
 def test_gradient_is_the_derivative_of_the_objective(loss: str, n_classes: int, risk: str) -> None:
     problem = small_problem(loss, risk, n_classes=n_classes)
     W = 0.3 * np.random.default_rng(1).standard_normal(problem.shape)
-    weigher = problem.weigher()
-    point = problem.at(W, weigher)
+    row_weighter = problem.row_weighter()
+    point = problem.at(W, row_weighter)
     gradient = problem.gradient(W, point.margins, point.lam)
     h = 1e-7
     for index in np.ndindex(*problem.shape):
         step = np.zeros(problem.shape)
         step[index] = h
-        up, down = problem.at(W + step, weigher), problem.at(W - step, weigher)
+        up, down = problem.at(W + step, row_weighter), problem.at(W - step, row_weighter)
         assert gradient[index] == pytest.approx((up.objective - down.objective) / (2 * h), abs=1e-6)
 
 
@@ -48,7 +48,7 @@ def test_hessian_is_the_derivative_of_the_gradient(loss: str, n_classes: int) ->
     problem = small_problem(loss, "extremile:2", n_classes=n_classes)
     W = 0.3 * np.random.default_rng(1).standard_normal(problem.shape)
     Z = problem.margins(W)
-    lam = problem.at(W, problem.weigher()).lam
+    lam = problem.at(W, problem.row_weighter()).lam
     H, h = problem.hessian(Z, lam), 1e-6
     for at, index in enumerate(np.ndindex(*problem.shape)):
         step = np.zeros(problem.shape)
@@ -60,7 +60,7 @@ def test_hessian_is_the_derivative_of_the_gradient(loss: str, n_classes: int) ->
 
 def test_losses_that_overflow_give_an_infinite_objective() -> None:
     problem = small_problem()
-    point = problem.at(np.full(problem.shape, 1e200), problem.weigher())
+    point = problem.at(np.full(problem.shape, 1e200), problem.row_weighter())
     assert point.objective == np.inf
 
 

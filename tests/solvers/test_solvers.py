@@ -36,7 +36,7 @@ def test_every_solver_keeps_its_best_and_its_gap_is_honest(
     solver: SolverName, risk: str, loss: str, n_classes: int
 ) -> None:
     problem = small_problem(loss, risk, n_classes=n_classes, mu=0.05)
-    at_zero = problem.at(np.zeros(problem.shape), problem.weigher()).objective
+    at_zero = problem.at(np.zeros(problem.shape), problem.row_weighter()).objective
     best = solve(problem, SolverOptions(LSVRG), Limits(tol=1e-8, max_passes=5000))
     found = solve(problem, SolverOptions(solver), Limits(tol=1e-8, max_passes=300))
     # At some of these, weighing the tail alone, zero is the optimum.
@@ -45,7 +45,7 @@ def test_every_solver_keeps_its_best_and_its_gap_is_honest(
     # Neither method may be below what the other one proved.
     assert found.certificate.lower_bound <= best.certificate.objective
     assert best.certificate.lower_bound <= found.certificate.objective
-    assert problem.at(found.W, problem.weigher()).objective == found.certificate.objective
+    assert problem.at(found.W, problem.row_weighter()).objective == found.certificate.objective
 
 
 @pytest.mark.parametrize("sampling", list(Sampling))
@@ -141,7 +141,7 @@ def test_a_smoothed_fit_proves_its_own_gap_and_admits_the_other(name: SmoothingN
 def test_a_step_that_diverges_is_halved_and_the_run_restored(solver: SolverName) -> None:
     problem = small_problem("squared", "extremile:2")
     found = solve(problem, SolverOptions(solver, step=100.0), Limits(max_passes=300))
-    at_zero = problem.at(np.zeros(problem.shape), problem.weigher()).objective
+    at_zero = problem.at(np.zeros(problem.shape), problem.row_weighter()).objective
     assert found.halvings > 0
     assert found.step is not None
     assert found.step < 100.0
@@ -256,7 +256,7 @@ def test_reference_optima_are_reached_on_the_papers_sets(real_data: Path) -> Non
         attained, bound = float(row["objective_attained"]), float(row["lower_bound"])
         assert found.certificate.lower_bound <= attained + 1e-11
         assert bound <= found.certificate.objective + 1e-11
-        gained = problem.at(np.zeros(problem.shape), problem.weigher()).objective - attained
+        gained = problem.at(np.zeros(problem.shape), problem.row_weighter()).objective - attained
         tolerance = 5e-5 if spectrum.name == "superquantile" else 1e-6
         assert (found.certificate.objective - attained) / gained <= tolerance
 

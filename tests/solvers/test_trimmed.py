@@ -134,7 +134,7 @@ def test_methods_by_steps_come_near_and_never_claim_a_proof(
     found = solve(problem, SolverOptions(solver), Limits(max_passes=500))
     assert found.certificate is None
     assert "gap" not in found.status
-    gained = problem.at(np.zeros(problem.shape), problem.weigher()).objective - best.objective
+    gained = problem.at(np.zeros(problem.shape), problem.row_weighter()).objective - best.objective
     assert (found.objective - best.objective) / gained < 0.02
     if found.converged:
         assert found.status.startswith("stationary: ")
@@ -148,7 +148,7 @@ def test_a_stationary_end_of_steps_leaves_nothing_to_a_weighted_fit() -> None:
     assert "gains less than 1e-08 of what was gained" in found.status
     W, _ = weighted_minimiser(problem, found.lam, found.W, 0.0)
     left = found.objective - problem.weighted_value(W, problem.margins(W), found.lam)
-    at_zero = problem.at(np.zeros(problem.shape), problem.weigher()).objective
+    at_zero = problem.at(np.zeros(problem.shape), problem.row_weighter()).objective
     assert -1e-15 <= left <= 1e-8 * (at_zero - found.objective)
 
 

@@ -2,7 +2,7 @@
 
 from shlex import quote
 
-# Options that everybody writes with one letter.
+# Options that are usually written with one letter.
 _KNOWN_BY_LETTER = {"clusters": "-k", "output": "-o"}
 # Characters that a shell would not pass on as they are.
 _NEEDS_QUOTES = frozenset("*?#~&;|<>$")

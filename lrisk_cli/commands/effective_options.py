@@ -3,32 +3,34 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lrisk_cli.commands.settings import Held
+from lrisk_cli.commands.settings import EffectiveOption
 from lrisk_cli.reports.facts import plain
 from lrisk_cli.reports.terminal import print_rows
 
-Options = Mapping[str, Mapping[str, Held]]
+Options = Mapping[str, Mapping[str, EffectiveOption]]
 
 
-def print_held(path: str | None, held: Options) -> None:
+def print_effective(path: str | None, effective: Options) -> None:
     """A line for each option, by command."""
     print(f"file: {'none' if path is None else plain(path)}")
-    if not any(held.values()):
+    if not any(effective.values()):
         print("nothing is set; every option has its default")
-    for command, options in held.items():
+    for command, options in effective.items():
         print()
         rows = [[key, _spell(each.value), each.source] for key, each in options.items()]
         print_rows([[command, "value", "from"], *rows], numbers=False)
 
 
-def held_document(path: str | None, held: Options) -> dict[str, Any]:
+def effective_document(path: str | None, effective: Options) -> dict[str, Any]:
     """What `config --json` prints."""
     return {
         "command": "config",
         "file": path,
         "options": {
-            command: {key: {"value": each.value, "from": each.source} for key, each in held.items()}
-            for command, held in held.items()
+            command: {
+                key: {"value": each.value, "from": each.source} for key, each in options.items()
+            }
+            for command, options in effective.items()
         },
     }
 
