@@ -150,8 +150,8 @@ def lsvrg_binary_steps(const double[:, ::1] X, const double[::1] factors,
 
 def lsvrg_margin_steps(const double[:, ::1] X, int loss, double parameter,
                        const double[:, ::1] y, const double[::1] factors,
-                       const double[:, ::1] records, const double[::1] G, double[::1] V, double[::1] scalars, double step,
-                       double l2, const int32_t[::1] rows):
+                       const double[:, ::1] records, const double[::1] G, double[::1] V,
+                       double[::1] scalars, double step, double l2, const int32_t[::1] rows):
     """Steps of LSVRG on any loss of one margin; records[i] = (x_i . wbar, the derivative there)."""
     cdef Py_ssize_t d = X.shape[1], n_steps = rows.shape[0], t, i
     cdef Py_ssize_t stride = factors.shape[0] > 1
