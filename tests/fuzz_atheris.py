@@ -20,7 +20,7 @@ with atheris.instrument_imports(include=["lrisk_cli", "tomllib", "json"]):
     from helpers.house_prices import made_files
     from lrisk_cli.cli import COMMANDS, run
     from lrisk_cli.commands.configuring import known_settings
-    from lrisk_cli.commands.settings import check_names, hold, read_config
+    from lrisk_cli.commands.settings import check_names, find_effective, read_config
     from lrisk_cli.design.design import DesignOptions, build_design
     from lrisk_cli.errors import LriskError
     from lrisk_cli.evaluation.gates import parse_fraction, parse_gate, read_stored
@@ -56,7 +56,7 @@ def read_settings(path: Path) -> None:
     config = read_config(str(path))
     check_names(config, {}, KNOWN)
     for command, settings in KNOWN.items():
-        hold(command, settings, config, {})
+        find_effective(command, settings, config, {})
 
 
 def read_condition(path: Path) -> None:

@@ -16,7 +16,7 @@ from helpers.house_prices import add_house_files
 from helpers.program import lrisk
 from lrisk_cli.cli import COMMANDS
 from lrisk_cli.commands.configuring import known_settings
-from lrisk_cli.commands.settings import Setting, check_names, hold, read_config
+from lrisk_cli.commands.settings import Setting, check_names, find_effective, read_config
 from lrisk_cli.errors import UsageError
 from lrisk_cli.evaluation.gates import parse_fraction, parse_gate
 
@@ -195,7 +195,7 @@ def hold_or_refuse(path: Path, environment: dict[str, str]) -> None:
         config = read_config(str(path))
         check_names(config, environment, KNOWN)
         for command, options in KNOWN.items():
-            for key, held in hold(command, options, config, environment).items():
+            for key, held in find_effective(command, options, config, environment).items():
                 kind = options[key].kind if options[key].kind in (bool, int, float) else str
                 values = held.value if options[key].many else [held.value]
                 assert all(type(value) is kind for value in values)
