@@ -31,20 +31,19 @@ def test_a_slower_build_is_found(monkeypatch, capsys, programs):
     assert "0 of 1 bounds hold" in capsys.readouterr().out
 
 
-def test_a_case_that_looks_slower_gets_more_rounds_before_it_fails(tmp_path, monkeypatch):
-    seconds = {"base": [1.0] * 9, "this": [1.2, 1.2, 1.2, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]}
+@pytest.mark.parametrize(("last", "within"), [(1.0, True), (1.2, False)])
+def test_the_least_times_decide_and_no_rounds_are_added(tmp_path, monkeypatch, last, within):
     duel = against.Duel((), "base", "this", tmp_path)
     monkeypatch.setattr(duel.__class__, "warm_up", lambda self: None)
 
     def run(self, rounds: int) -> None:
-        for name, values in seconds.items():
-            done = len(self.seconds[name])
-            self.seconds[name] += values[done : done + rounds]
+        self.seconds["base"] += [1.0] * rounds
+        self.seconds["this"] += [1.2] * (rounds - 1) + [last]
 
     monkeypatch.setattr(duel.__class__, "run", run)
     found = against.measure(duel, 3, 1.03)
-    assert found["within"]
-    assert found["rounds"] == 6
+    assert found["within"] is within
+    assert found["rounds"] == 3
 
 
 def test_a_faster_build_passes(monkeypatch, capsys, programs):
