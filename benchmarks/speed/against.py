@@ -6,7 +6,8 @@ Data: sample_data, and generated.
 
 Whole processes of both builds take turns, and who begins changes from round to round; BLAS has one
 thread. `ratio` is that of the least CPU times, which other programs on the machine can only raise,
-`median ratio` the median of the ratios within a round; the first must keep the bound. Build both in the same way: an editable
+`median ratio` the median of the ratios within a round; the first must keep the bound.
+Build both in the same way: an editable
 install starts more slowly. With --base both commits are built from git, HEAD and the other one.
 """
 
@@ -48,7 +49,7 @@ CASES: Mapping[str, tuple[str, ...]] = {
 LARGE = ("large.parquet", "long.csv")
 TABLES = {"middle.csv": (20_000, 50), "long.csv": (200_000, 20), "large.parquet": (1_000_000, 20)}
 MODEL = ("fit", "long.csv", "--target", "y", "--risk", "mean", "-o", "model.json", "--force")
-N_ROUNDS, N_QUICK, PATIENCE = 11, 5, 4
+N_ROUNDS, N_QUICK = 11, 5
 
 
 def choose(pattern: str, *, quick: bool) -> dict[str, tuple[str, ...]]:
