@@ -1,6 +1,6 @@
 """The errors a user can cause, each carrying the exit code that the contract gives it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import IntEnum
@@ -90,6 +90,12 @@ def options_spelled(spell: Callable[[str, object], str]) -> Iterator[None]:
         yield
     finally:
         _spell_option.reset(token)
+
+
+def join_words(words: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def quote(text: str) -> str:

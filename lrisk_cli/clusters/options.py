@@ -76,10 +76,11 @@ class ClusterSearch:
         of_sgd = {"batch_size": self.batch_size, "step": self.step, "epochs": self.epochs}
         is_lloyd = self.solver is ClusterSolver.LLOYD
         used, unused = (of_lloyd, of_sgd) if is_lloyd else (of_sgd, of_lloyd)
+        reader = ClusterSolver.SGD if is_lloyd else ClusterSolver.LLOYD
         for name, value in unused.items():
             if value is not None:
                 chosen = opt("solver", self.solver)
-                raise InvalidOption(name, f"has no meaning for {chosen}; leave it out")
+                raise InvalidOption(name, f"is not used by {chosen} (only by {reader})")
         given: dict[str, Any] = {name: value for name, value in used.items() if value is not None}
         options = ClusterOptions(parse_risk(risk), self.solver, self.starts, seed=seed, **given)
         check_options(options)

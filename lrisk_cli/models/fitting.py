@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design.design import Design
 from lrisk_cli.design.encoding import Encoding, Target
-from lrisk_cli.errors import DataError, InvalidOption, opt, quote
+from lrisk_cli.errors import DataError, InvalidOption, join_words, opt, quote
 from lrisk_cli.features.features import FeatureOptions, Features, build_features, check_features
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.losses.registry import LossChoice
@@ -122,7 +122,7 @@ def _check_smoothing(options: FitOptions) -> None:
             smoothing,
         )
     if solver is not SolverName.AUTO and not load_solver(solver).softplus:
-        able = " and ".join(sorted(name for name in SOLVERS if load_solver(name).softplus))
+        able = join_words(sorted(name for name in SOLVERS if load_solver(name).softplus))
         chosen = opt("solver", solver)
         raise InvalidOption("smoothing", f"is not used by {chosen} (only by {able})", smoothing)
 

@@ -100,7 +100,7 @@ def minimise(
 def run_method(
     job: Job, method: Method, *, insist: bool = False, norm_bound: float | None = None
 ) -> Solution:
-    """Run the method by the options of a job that every method shares."""
+    """Run the method by the options of a job that all such methods read."""
     return minimise(
         job.problem,
         method,

@@ -124,6 +124,6 @@ def _run(job: Job) -> Solution:
 SPEC = SolverSpec(
     _run,
     needs=frozenset({Need.DENSE_ROWS}),
-    options=frozenset({"epoch_length", "checkpoint_probability", "sampling"}),
+    options=frozenset({"step", "epoch_length", "checkpoint_probability", "sampling"}),
     suits=_suits,
 )

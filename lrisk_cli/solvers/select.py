@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from lrisk_cli.errors import InvalidOption, opt
+from lrisk_cli.errors import InvalidOption, join_words, opt
 from lrisk_cli.names import SolverName
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 # Options that every solver may be given.
-SHARED = {"solver", "step", "seed", "track_ranks"}
+SHARED = {"solver", "seed", "track_ranks"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def check_options(options: SolverOptions) -> None:
         chosen, decays = opt("solver", options.solver), name == "decay"
         raise InvalidOption(
             "step" if decays else name,
-            f"is not used by {chosen} (only by {' and '.join(readers)})",
+            f"is not used by {chosen} (only by {join_words(readers)})",
             "decay" if decays else None,
         )
     if not auto:

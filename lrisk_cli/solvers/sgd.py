@@ -69,5 +69,5 @@ def _run(job: Job) -> Solution:
 
 
 SPEC = SolverSpec(
-    _run, needs=frozenset({Need.DENSE_ROWS}), options=frozenset({"decay", "batch_size"})
+    _run, needs=frozenset({Need.DENSE_ROWS}), options=frozenset({"step", "decay", "batch_size"})
 )

@@ -58,4 +58,6 @@ def _run(job: Job) -> Solution:
     return run_method(replace(job, start=None), method)
 
 
-SPEC = SolverSpec(_run, needs=frozenset({Need.DENSE_ROWS}), options=frozenset({"batch_size"}))
+SPEC = SolverSpec(
+    _run, needs=frozenset({Need.DENSE_ROWS}), options=frozenset({"step", "batch_size"})
+)

@@ -109,7 +109,7 @@ def _run(job: Job) -> Solution:
 
 SPEC = SolverSpec(
     _run,
-    options=frozenset({"norm_bound", "momentum", "nesterov", "start"}),
+    options=frozenset({"step", "norm_bound", "momentum", "nesterov", "start"}),
     check=_check,
     softplus=True,
 )

@@ -101,6 +101,10 @@ def test_text_that_is_not_utf8_is_refused(folder):
         (["--target", "y", "--nu", "0.1"], "add --smoothing l2 or entropy"),
         (["--target", "y", "--step", "-1"], "--step takes a number greater than 0, or decay"),
         (["--target", "y", "--step", "decay"], "--step decay is not used by --solver auto"),
+        (
+            ["--target", "y", "--step", "0.1"],
+            "--step is not used by --solver auto (only by lsvrg, sgd, srda and subgradient)",
+        ),
         (["--target", "y", "--solver", "sgd", "--epoch-length", "9"], "only by lsvrg"),
         (["--target", "y", "--holdout", "0.2", "--test", "good.csv"], "pass one of them"),
         (["--target", "y", "--tol", "-1"], "'--tol': should be greater than or equal to 0"),

@@ -7,17 +7,21 @@ from dataclasses import fields, replace
 import pytest
 
 from helpers.docs import markdown_table
+from helpers.problems import small_problem
 from lrisk_cli.cli import CommandLoader
 from lrisk_cli.errors import UsageError
 from lrisk_cli.names import Sampling, SolverName, StartName
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.solvers.options import Solver
 from lrisk_cli.solvers.registry import SOLVERS, load_solver
 from lrisk_cli.solvers.select import SHARED, SolverOptions, check_options, check_risk
-from lrisk_cli.solvers.spec import Need
+from lrisk_cli.solvers.solution import Limits
+from lrisk_cli.solvers.spec import Job, Need
 
 EVERY_SOLVER = pytest.mark.parametrize("name", SOLVERS)
 # A value that its solver takes, for each option that not all read.
 GIVEN = {
+    "step": 0.01,
     "decay": True,
     "batch_size": 8,
     "epoch_length": 9,
@@ -54,8 +58,41 @@ def test_an_option_is_taken_by_its_readers_and_refused_by_others(name, option):
     else:
         with pytest.raises(UsageError) as refusal:
             check_options(options)
-        named = " and ".join(readers(option))
+        *others, last = readers(option)
+        named = f"{', '.join(others)} and {last}" if others else last
         assert f"is not used by solver='{name}' (only by {named})" in str(refusal.value)
+
+
+@pytest.mark.parametrize("option", GIVEN)
+def test_auto_refuses_what_the_solver_that_it_takes_may_not_read(option):
+    with pytest.raises(UsageError, match=r"is not used by solver='auto' \(only by"):
+        check_options(replace(SolverOptions(), **{option: GIVEN[option]}))
+
+
+def test_the_options_of_the_interface_are_those_that_solvers_declare():
+    assert {each.name for each in fields(Solver)} - {"solver"} == set(GIVEN) - {"decay"}
+
+
+class Recorded(SolverOptions):
+    """Options that remember which of them were read."""
+
+    def __getattribute__(self, name):
+        READ.add(name)
+        return super().__getattribute__(name)
+
+
+READ: set[str] = set()
+
+
+@EVERY_SOLVER
+def test_a_solver_reads_exactly_the_options_that_it_declares(name):
+    spec = load_solver(name)
+    falls = Need.FALLING_RISK in spec.needs
+    problem = small_problem(risk="subquantile:0.8" if falls else "superquantile:0.5")
+    options = Recorded(name)
+    READ.clear()
+    spec.run(Job(problem, options, Limits(max_passes=3.0)))
+    assert READ & set(GIVEN) == spec.options
 
 
 @EVERY_SOLVER
