@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lrisk_cli.design.columns.base import Feature
 from lrisk_cli.design.duplicate_rows import note_duplicates
-from lrisk_cli.design.encoding import EncodedBatch, Encoding, Filler, Target, unseen_cell
+from lrisk_cli.design.encoding import EncodedBatch, Encoding, Filler, unseen_cell
 from lrisk_cli.design.hints import find_hints
 from lrisk_cli.design.learning import decide_task, find_classes, learn_features, learn_target
 from lrisk_cli.design.raw_rows import (
@@ -22,6 +22,7 @@ from lrisk_cli.design.raw_rows import (
     read_usable_rows,
     split_rows,
 )
+from lrisk_cli.design.target import Target
 from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
 from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
@@ -274,7 +275,7 @@ def _encode_target(cells: Array | Texts | None, goal: Target | None) -> tuple[Ta
     if cells is None or goal is None:
         return np.empty(0), np.empty(0)
     y = goal.encode(cells)
-    return y, y if goal.classes or isinstance(cells, Texts) else cells
+    return y, goal.as_read(cells, slice(None), y)
 
 
 def _encode_rows(

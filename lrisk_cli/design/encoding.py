@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,49 +10,17 @@ from lrisk_cli.design.columns.base import Feature
 from lrisk_cli.design.columns.category import CategoryFeature
 from lrisk_cli.design.columns.number import NumberFeature
 from lrisk_cli.design.exposure import check_exposure
+from lrisk_cli.design.target import Target
 from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.native.kernels import core
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
-from lrisk_cli.tables.cells import Texts, shortest_text, spell_numbers
+from lrisk_cli.tables.cells import Texts, spell_numbers
 from lrisk_cli.tables.table import Batch
 from lrisk_cli.types import Array, Codes, Flags, Targets
 
 INTERCEPT = "(intercept)"
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What is to be predicted: y = (number - mean) / scale, or the position among the classes."""
-
-    name: str
-    kind: Literal["number", "class"]
-    mean: float = 0.0
-    scale: float = 1.0
-    classes: tuple[str, ...] = ()
-
-    @property
-    def dtype(self) -> str:
-        """How its column is to be read. Numbers as classes are spelled as briefly as possible."""
-        try:
-            numbers = [float(label) for label in self.classes]
-        except ValueError:
-            return "category"
-        return "number" if shortest_text(numbers) == list(self.classes) else "category"
-
-    def encode(self, cells: Array | Texts) -> Targets:
-        """y of each row. A missing number is NaN; a missing or unknown class is -1."""
-        if self.kind == "number":
-            if isinstance(cells, Texts):
-                raise TypeError(f"the target {self.name!r} was read as text")
-            numbers = cells - self.mean
-            numbers /= self.scale
-            return numbers
-        texts = cells if isinstance(cells, Texts) else spell_numbers(cells)
-        code = {label: position for position, label in enumerate(self.classes)}
-        codes = np.array([*(code.get(text, -1) for text in texts.values), -1], np.int32)
-        return codes[texts.codes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +131,9 @@ class Encoding:
         n_decisive = len(names) if self.missing is Missing.DROP else 1
         drops = drop_reasons(missing_cells[:n_decisive], names)
         y = None if target is None else self.target.encode(target)
-        if target is not None and y is not None and self.target.kind == "class":
-            strangers = (y < 0) & ~np.any([missing_cells[0], *drops.values()], axis=0)
+        unseen_class = None if y is None else self.target.unseen(y)
+        if target is not None and unseen_class is not None:
+            strangers = unseen_class & ~np.any([missing_cells[0], *drops.values()], axis=0)
             self._refuse_unseen(strangers, self.target.name, target, batch, label)
             drops |= {f"unseen class of {self.target.name}": strangers} if strangers.any() else {}
         positions, unseen = self._encode_texts(cells, batch, label)

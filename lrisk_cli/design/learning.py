@@ -14,8 +14,8 @@ from lrisk_cli.design.columns.base import (
 )
 from lrisk_cli.design.columns.number import refuse_overflow
 from lrisk_cli.design.columns.registry import FEATURES, NUMERIC_FEATURES
-from lrisk_cli.design.encoding import Target
 from lrisk_cli.design.raw_rows import RawRows, block_rows, count_missing
+from lrisk_cli.design.target import ClassTarget, NumberTarget, Target
 from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Scaling, Task
 from lrisk_cli.native.kernels import core
@@ -93,7 +93,7 @@ def learn_target(
 ) -> Target:
     """The target as the rows to learn from show it; refused when it is constant."""
     if classes:
-        learned = Target(name, "class", classes=classes)
+        learned = ClassTarget(name, classes)
         seen = distinct(learned.encode(target))
         if len(seen) < 2:
             raise DataError(
@@ -108,11 +108,7 @@ def learn_target(
             f"{place}: is constant ({target[0]:g}), nothing to learn; choose another target"
         )
     refuse_overflow(place, mean[0], scale[0])
-    return (
-        Target(name, "number", float(mean[0]), float(scale[0]))
-        if scaled
-        else Target(name, "number")
-    )
+    return NumberTarget(name, float(mean[0]), float(scale[0])) if scaled else NumberTarget(name)
 
 
 def learn_features(

@@ -277,6 +277,4 @@ def judged_risks() -> tuple[Spectrum, ...]:
 
 def _with_rows(design: Design, rows: Rows, y: Targets) -> Design:
     """The design with corrupted rows; targets in units of the file follow y."""
-    target = design.encoding.target
-    units = np.asarray(target.mean + target.scale * y, dtype=np.float64)
-    return replace(design, rows=rows, y=y, targets=y if target.classes else units)
+    return replace(design, rows=rows, y=y, targets=design.encoding.target.in_units(y))

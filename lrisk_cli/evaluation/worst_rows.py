@@ -39,10 +39,10 @@ class WorstRows:
 
     def predicted(self, model: Model) -> list[str]:
         """Sentences for rows that were added with their targets and predictions."""
-        classes, name = model.target.classes, model.target.name
+        spell, name = model.target.spell, model.target.name
         sentences = []
         for loss, row, id_, others in self._rows:
-            target, prediction = (classes[k] if classes else f"{k:.6g}" for k in others)
+            target, prediction = map(spell, others)
             words = f"loss {loss:.6g}; {name} is {target}, predicted {prediction}"
             sentences.append(f"{name_row(row, id_)}: {words}")
         return sentences

@@ -164,7 +164,7 @@ class Loss(ABC):
         return name
 
     def describe_score(self, scale: str, target: str) -> str:
-        """Description of the score that is computed from sizes. scale: of an inlier's size."""
+        """Description of the score of a row, from sizes where it has one. scale: of an inlier's."""
         return f"error of the prediction, in deviations of {scale} {target}"
 
     def lsvrg_steps(

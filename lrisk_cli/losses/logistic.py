@@ -37,6 +37,9 @@ class LogisticLoss(Loss):
     def words(self) -> str:
         return "minus the logarithm of the probability given to the true class"
 
+    def describe_score(self, scale: str, target: str) -> str:
+        return "minus the logarithm of the probability of the given class"
+
 
 @dataclass(frozen=True, slots=True)
 class BinaryLoss(LogisticLoss):

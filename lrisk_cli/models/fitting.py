@@ -6,14 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.design.design import Design
-from lrisk_cli.design.encoding import Encoding, Target
+from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.target import Target
 from lrisk_cli.errors import DataError, InvalidOption, join_words, opt, quote
 from lrisk_cli.features.features import FeatureOptions, Features, build_features, check_features
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.losses.registry import LossChoice
 from lrisk_cli.models.model import Model, invalid_target
 from lrisk_cli.models.model_file import FitRecord, FitStart
-from lrisk_cli.names import KernelName, SmoothingName, SolverName, Task
+from lrisk_cli.names import KernelName, SmoothingName, SolverName
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk.row_weights import Smoothing
@@ -237,8 +238,7 @@ def score_design(model: Model, design: Design) -> Scores:
 
 def choose_loss(asked: LossChoice, target: Target) -> Loss:
     """The loss for the target, in units of the file; one that does not fit it is refused."""
-    task = Task.REGRESSION if target.kind == "number" else Task.CLASSIFICATION
-    return asked.resolve(task).make(len(target.classes))
+    return asked.resolve(target.task).make(len(target.classes))
 
 
 def _check_targets(design: Design, loss: Loss) -> None:

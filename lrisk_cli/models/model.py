@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict as fields
 
 from lrisk_cli import __version__
 from lrisk_cli.design.columns.registry import feature_from_json
-from lrisk_cli.design.encoding import EncodedBatch, Encoding, Target
+from lrisk_cli.design.encoding import EncodedBatch, Encoding
+from lrisk_cli.design.target import Target, target_from_file
 from lrisk_cli.errors import DataError
 from lrisk_cli.features.linear import LinearMap
 from lrisk_cli.features.maps import FeatureMap
@@ -52,7 +53,7 @@ class Model:
     @property
     def task(self) -> Task:
         """Regression for a number, classification for classes."""
-        return Task.REGRESSION if self.target.kind == "number" else Task.CLASSIFICATION
+        return self.target.task
 
     @property
     def target(self) -> Target:
@@ -80,7 +81,8 @@ class Model:
 
     def in_units(self, Z: Array) -> Array:
         """Margins in units of the file. (n, outputs)."""
-        return self.target.mean + self.target.scale * Z if self.target.kind == "number" else Z
+        margins: Array = self.target.in_units(Z)
+        return margins
 
     def predict(self, Z: Array, exposure: Array | None = None) -> Array | Codes:
         """Numbers in units of the file, or the code of the likeliest class, from margins. (n,)."""
@@ -107,10 +109,10 @@ class Model:
 
     def labelled(self, values: Any) -> Any:
         """Class codes as class labels; numbers as they are. (n,)."""
+        if not self.target.classes:
+            return values
         import pyarrow as pa
 
-        if self.target.kind == "number":
-            return values
         return pa.DictionaryArray.from_arrays(values, list(self.target.classes))
 
     def prediction_columns(self, scored: ScoredBatch) -> dict[str, Any]:
@@ -123,11 +125,9 @@ class Model:
 
     def targets_of(self, batch: Batch, encoded: EncodedBatch) -> Targets | None:
         """Targets of the encoded rows, as `predict` would put them; None if none was read. (n,)."""
-        if encoded.y is None or self.task is Task.CLASSIFICATION:
-            return encoded.y
-        # The numbers as read: undoing the standardisation would round them.
-        numbers: Array = np.asarray(batch.columns[self.target.name])[encoded.kept]
-        return numbers
+        if encoded.y is None:
+            return None
+        return self.target.as_read(batch.columns[self.target.name], encoded.kept, encoded.y)
 
     def score(self, batch: Batch, encoded: EncodedBatch | None = None) -> ScoredBatch:
         """Predictions, and losses where the batch holds the target; each row by itself.
@@ -244,8 +244,9 @@ def build_model(file: ModelFile) -> Model:
     parse_risk(file.risk)
     coded = file.encoding
     features = tuple(feature_from_json(fields(entry)) for entry in coded.features)
-    kind: Literal["number", "class"] = "number" if file.task == "regression" else "class"
-    target = Target(file.target, kind, coded.target_mean, coded.target_scale, file.classes)
+    target = target_from_file(
+        file.task, file.target, coded.target_mean, coded.target_scale, file.classes
+    )
     encoding = Encoding(
         features, coded.intercept, target, coded.missing, coded.unseen, file.exposure
     )
@@ -266,11 +267,6 @@ def build_model(file: ModelFile) -> Model:
 def _check_encoding(encoding: Encoding) -> None:
     if encoding.target.name in encoding.needed_names:
         raise ValueError("a column is named twice")
-    n_classes = len(encoding.target.classes)
-    if n_classes != len(set(encoding.target.classes)):
-        raise ValueError("a class is named twice")
-    if (encoding.target.kind == "class") != (n_classes >= 2):
-        raise ValueError(f"{n_classes} classes do not fit the task")
     check_features(encoding)
 
 

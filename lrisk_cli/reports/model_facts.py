@@ -81,13 +81,12 @@ def coefficient_grid(
 
 def describe_model(model: Model, risk: str | None = None) -> str:
     """One line on what the model is. risk: in place of its own."""
-    classes = len(model.target.classes)
-    what = "regression" if not classes else f"classification ({classes} classes)"
     features = describe_features(model.encoding)
     if model.encoding.exposure is not None:
         features += f" with exposure {plain(model.encoding.exposure)}"
-    risk = risk or model.risk
-    return f"{what} of {plain(model.target.name)} on {features}; {risk} of {model.loss} losses"
+    target, risk = model.target, risk or model.risk
+    what = f"{target.summary} of {plain(target.name)}"
+    return f"{what} on {features}; {risk} of {model.loss} losses"
 
 
 def describe_features(encoding: Encoding) -> str:

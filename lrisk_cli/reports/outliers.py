@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from lrisk_cli.errors import opt
 from lrisk_cli.evaluation.worst_rows import MOST_SHOWN, name_row
 from lrisk_cli.models.cluster_model import ClusterModel
-from lrisk_cli.names import Task
 from lrisk_cli.reports.clusters import cluster_fact
 from lrisk_cli.reports.facts import (
     Fact,
@@ -104,9 +103,7 @@ def _describe_score(found: "Outliers") -> str:
     model, scale = found.model, number(found.threshold.scale)
     if isinstance(model, ClusterModel):
         return "distance to the nearest centre, in deviations of such distances"
-    if model.task is Task.REGRESSION:
-        return model.row_loss.describe_score(scale, plain(model.target.name))
-    return "minus the logarithm of the probability of the given class"
+    return model.row_loss.describe_score(scale, plain(model.target.name))
 
 
 def outlier_sentences(found: "Outliers") -> list[str]:

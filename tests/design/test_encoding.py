@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from helpers.matrix import matrix
 from lrisk_cli.design.columns.category import CategoryFeature
 from lrisk_cli.design.columns.number import NumberFeature
-from lrisk_cli.design.encoding import Encoding, Target
+from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.target import ClassTarget, NumberTarget
 from lrisk_cli.errors import DataError
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.tables.cells import Texts
@@ -22,8 +23,8 @@ FEATURES = (
     CategoryFeature("brand", categories=("x", "y"), other=True, fill="x"),
     NumberFeature("age", mean=40.0, scale=13.0, fill=33.0),
 )
-NUMBER = Target("price", "number", mean=10.0, scale=3.0)
-LETTERS = Target("grade", "class", classes=("a", "b", "c"))
+NUMBER = NumberTarget("price", mean=10.0, scale=3.0)
+LETTERS = ClassTarget("grade", ("a", "b", "c"))
 ENCODING = Encoding(FEATURES, True, NUMBER, Missing.ERROR, Unseen.ERROR)
 NAN = float("nan")
 
@@ -124,7 +125,7 @@ def test_a_row_is_dropped_for_one_reason_only():
 
 def test_numbers_match_classes_and_categories_spelled_as_numbers():
     codes = CategoryFeature("code", categories=("0.5", "3"))
-    target = Target("kind", "class", classes=("0", "1", "10"))
+    target = ClassTarget("kind", ("0", "1", "10"))
     encoding = Encoding((codes,), False, target, Missing.ERROR, Unseen.ERROR)
     columns = {"code": np.array([3.0, 0.5]), "kind": np.array([10.0, 0.0])}
     encoded = encoding.encode(Batch(0, 2, columns, "t.csv", 0))
@@ -138,14 +139,14 @@ def test_text_where_the_fit_had_numbers_is_refused():
 
 
 def test_a_table_is_read_with_the_kinds_that_the_fit_saw(tmp_path):
-    target = Target("grade", "class", classes=("1", "2"))
+    target = ClassTarget("grade", ("1", "2"))
     encoding = replace(ENCODING, goal=target, unseen=Unseen.OTHER)
     assert encoding.dtypes == {
         "size": "number", "color": "category", "brand": "category", "age": "number",
         "grade": "number",
     }  # fmt: skip
     assert replace(ENCODING, goal=LETTERS).dtypes["grade"] == "category"
-    padded = Target("grade", "class", classes=("01", "02"))
+    padded = ClassTarget("grade", ("01", "02"))
     assert replace(ENCODING, goal=padded).dtypes["grade"] == "category"
     path = tmp_path / "new.csv"
     path.write_text("grade,color,brand,age,size\n1,7,008,,x\n2,8,9,50,3\n3,8,9,50,3\n")

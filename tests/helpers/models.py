@@ -6,7 +6,8 @@ import numpy as np
 
 from lrisk_cli.design.columns.category import CategoryFeature
 from lrisk_cli.design.columns.number import NumberFeature
-from lrisk_cli.design.encoding import Encoding, Target
+from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.target import ClassTarget, NumberTarget, Target
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.model_file import FitRecord
 from lrisk_cli.names import Missing, Unseen
@@ -42,16 +43,16 @@ FEATURES = (
 )
 
 
-NUMBER = Target("price", "number", mean=100.0, scale=20.0)
+NUMBER = NumberTarget("price", mean=100.0, scale=20.0)
 
 
 def make_model(target: Target = NUMBER, n_outputs: int = 1, **changes) -> Model:
     """A model with coefficients that no decimal spells shortly."""
     encoding = Encoding(FEATURES, True, target, Missing.ERROR, Unseen.ERROR)
     W = np.random.default_rng(0).standard_normal((encoding.n_columns, n_outputs)) / 3.0
-    loss = "squared" if target.kind == "number" else "logistic"
+    loss = "logistic" if target.classes else "squared"
     return replace(Model(encoding, loss, "superquantile:0.9", 1 / 3, W, RECORD), **changes)
 
 
 def classes_of(n_classes: int) -> Target:
-    return Target("kind", "class", classes=tuple("abcdef"[:n_classes]))
+    return ClassTarget("kind", tuple("abcdef"[:n_classes]))

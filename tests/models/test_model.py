@@ -11,7 +11,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from helpers.models import NUMBER, RECORD, classes_of, make_model
-from lrisk_cli.design.encoding import Target
+from lrisk_cli.design.target import Target
 from lrisk_cli.errors import ModelError
 from lrisk_cli.models.loading import load_model
 from lrisk_cli.models.model import encode_model, original_units, save_model
@@ -32,7 +32,7 @@ def make_batch(target: Target = NUMBER, first_row: int = 40) -> Batch:
         "color": Texts(rng.integers(0, 2, N_ROWS).astype(np.int32), ["red", "blue"]),
         "age": rng.standard_normal(N_ROWS),
     }
-    if target.kind == "number":
+    if not target.classes:
         columns[target.name] = 100.0 + 20.0 * rng.standard_normal(N_ROWS)
     else:
         codes = rng.integers(0, len(target.classes), N_ROWS).astype(np.int32)
@@ -88,7 +88,7 @@ def test_a_row_is_scored_as_if_it_were_alone(target):
         assert np.array_equal(part.rows, whole.rows[rows])
         assert np.array_equal(part.predictions, whole.predictions[rows])
         assert np.array_equal(part.losses, whole.losses[rows])
-        if target.kind == "class":
+        if target.classes:
             assert np.array_equal(part.probabilities, whole.probabilities[rows])
 
 
