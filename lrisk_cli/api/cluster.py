@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from lrisk_cli.api.clock import Clock
-from lrisk_cli.api.pages import PageOptions, check_shape
+from lrisk_cli.api.pages import PageOptions, check_shape, parse_page
 from lrisk_cli.clusters.clustering import CHUNK, Assignment, ClusterOptions
+from lrisk_cli.clusters.options import ClusterOutput, Clusters, ClusterSearch, parse_clusters
 from lrisk_cli.design.design import Design, DesignOptions, encode_design, read_design
+from lrisk_cli.design.options import Columns
 from lrisk_cli.evaluation.agreement import Agreement, LabelTally
 from lrisk_cli.evaluation.cluster_judging import (
     JudgedClusters,
@@ -18,10 +20,12 @@ from lrisk_cli.evaluation.cluster_judging import (
     assignment_columns,
     judge_clusters,
 )
+from lrisk_cli.evaluation.options import Labels
 from lrisk_cli.models.cluster_fit import fit_clusters, require_numbers
 from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
 from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
 
 
@@ -44,6 +48,38 @@ class Job:
     def outputs(self) -> tuple[str | None, ...]:
         """Clusters, assignments, page; None for those not asked for."""
         return self.output, self.assignments, self.page.path if self.page else None
+
+
+def make_job(
+    data: Data,
+    clusters: Clusters,
+    columns: Columns,
+    labels: Labels,
+    search: ClusterSearch,
+    output: ClusterOutput,
+    *,
+    seed: int,
+    html: str | None,
+    image_shape: str | None,
+) -> Job:
+    """What the options ask for; impossible ones are refused."""
+    label = labels.label
+    return Job(
+        data=data.parse(),
+        dtypes=columns.dtypes,
+        ks=parse_clusters(clusters.clusters),
+        columns=replace(
+            columns.parse(),
+            intercept=False,
+            aside=None if label is None else ("label", label),
+        ),
+        clustering=search.parse(clusters.risk, seed),
+        label=label,
+        inliers=labels.inliers,
+        output=output.output,
+        assignments=output.assignments,
+        page=parse_page(html, image_shape),
+    )
 
 
 @dataclass(frozen=True, slots=True)

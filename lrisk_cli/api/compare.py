@@ -1,47 +1,88 @@
 """Compare risks and baselines on a table: split it, fit every method, judge on unseen rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lrisk_cli.baselines.registry import FAMILIES, Baseline
-from lrisk_cli.design.design import DesignOptions, find_task, read_design
+from lrisk_cli.baselines.registry import parse_baselines
+from lrisk_cli.design.design import DesignOptions, read_design
+from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, UsageError, opt
 from lrisk_cli.evaluation.comparison import Comparison, ComparisonPlan, Judge, compare, judged_risks
-from lrisk_cli.evaluation.corruption import Corruption
+from lrisk_cli.evaluation.corruption import parse_corruption
 from lrisk_cli.evaluation.judging import tally_table
 from lrisk_cli.evaluation.metrics import Figures, tally_figures
-from lrisk_cli.evaluation.options import ComparisonSplits
+from lrisk_cli.evaluation.options import ComparisonSplits, Methods
 from lrisk_cli.evaluation.splits import folds, hold_out
-from lrisk_cli.models.fitting import FitOptions
+from lrisk_cli.features.features import FeatureOptions
+from lrisk_cli.features.options import KernelOptions
+from lrisk_cli.losses.registry import parse_loss
+from lrisk_cli.models.fitting import FitOptions, check_fit
 from lrisk_cli.models.model import Model
-from lrisk_cli.names import Task
+from lrisk_cli.models.options import Penalty, RowLoss, parse_risks, suit_columns
+from lrisk_cli.names import Unseen
 from lrisk_cli.progress import Report, silent
+from lrisk_cli.solvers.select import SolverOptions
 from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import check_apart, check_output, open_table
 from lrisk_cli.types import Flags
+
+# Risks that are compared where none is named, beside a subquantile that fits the bad rows.
+USUAL_RISKS = ("mean", "superquantile:0.5", "superquantile:0.9", "extremile:2")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to compare and on which rows.
-
-    rivals: None for all that learn such a target and are installed. eps: the fraction of bad rows
-    that they are given.
-    """
+    """What to compare and on which rows."""
 
     data: Inputs
     dtypes: dict[str, str]
     columns: DesignOptions
-    fits: tuple[FitOptions, ...]
-    rivals: tuple[Baseline, ...] | None
-    planted: Corruption | None
-    eps: float
+    plan: ComparisonPlan
     splits: ComparisonSplits
-    seed: int
     html: str | None
+
+
+def make_job(
+    data: Data,
+    columns: Columns,
+    methods: Methods,
+    loss: RowLoss,
+    penalty: Penalty,
+    kernel: KernelOptions,
+    splits: ComparisonSplits,
+    *,
+    seed: int,
+    html: str | None,
+) -> Job:
+    """What the options ask for; impossible ones are refused."""
+    planted = None if methods.corrupt is None else parse_corruption(methods.corrupt)
+    eps = methods.expected(None if planted is None else planted.fraction)
+    fits = _fits(
+        methods.risk or (*USUAL_RISKS, f"subquantile:{1.0 - eps:g}"),
+        loss,
+        penalty.l2,
+        kernel.parse(),
+        seed,
+    )
+    design = replace(suit_columns(columns.parse(), fits[0].loss), unseen=Unseen.OTHER)
+    plan = ComparisonPlan(fits, parse_baselines(methods.rival), planted, eps, seed)
+    return Job(data.parse(), columns.dtypes, design, plan, splits, html)
+
+
+def _fits(
+    texts: Sequence[str], loss: RowLoss, l2: float | None, features: FeatureOptions, seed: int
+) -> tuple[FitOptions, ...]:
+    """A fit for each risk, alike but for it; wrong options are refused."""
+    asked, how = parse_loss(loss.loss), SolverOptions(seed=seed)
+    fits = tuple(
+        FitOptions(each, asked, l2, solver=how, features=features) for each in parse_risks(texts)
+    )
+    for fit in fits:
+        check_fit(fit)
+    return fits
 
 
 def run(job: Job, report: Report, *, force: bool) -> Comparison:
@@ -49,25 +90,12 @@ def run(job: Job, report: Report, *, force: bool) -> Comparison:
     if job.html is not None:
         check_output(job.html, force=force)
     table = open_table(job.data, dtypes=job.dtypes)
-    test = job.splits.test
+    test, seed = job.splits.test, job.plan.seed
     check_apart([job.html], [*table.paths, *([] if test is None else [test])])
     raw = read_design(table, job.columns, report, split=test is None)
-    task, _ = find_task(raw, job.columns.task)
-    rivals = _usual_rivals(task) if job.rivals is None else job.rivals
-    plan = ComparisonPlan(job.fits, rivals, job.planted, job.eps, job.seed)
     judge = None if test is None else _judge_by(job.data.beside(test))
-    splits, words = _split(len(raw.usable.rows.rows), job.splits, job.seed)
-    return compare(raw, job.columns, plan, splits, words, judge, report)
-
-
-def _usual_rivals(task: Task) -> tuple[Baseline, ...]:
-    """All that learn such a target, without those whose library is not installed."""
-    installed = find_spec("sklearn") is not None
-    return tuple(
-        Baseline(name)
-        for name, family in FAMILIES.items()
-        if task in family.tasks and name != "erm" and (installed or not family.needs_sklearn)
-    )
+    splits, words = _split(len(raw.usable.rows.rows), job.splits, seed)
+    return compare(raw, job.columns, job.plan, splits, words, judge, report)
 
 
 def _judge_by(inputs: Inputs) -> Judge:

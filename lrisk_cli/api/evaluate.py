@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lrisk_cli.api.pages import PageOptions, check_shape
+from lrisk_cli.api.pages import PageOptions, check_shape, parse_page
 from lrisk_cli.clusters.clustering import as_matrix
+from lrisk_cli.design.options import Columns
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.errors import InvalidOption
 from lrisk_cli.evaluation.agreement import LabelTally
-from lrisk_cli.evaluation.checks import Checks
+from lrisk_cli.evaluation.checks import Checks, make_checks
 from lrisk_cli.evaluation.cluster_judging import (
     JudgedClusters,
     RowViews,
@@ -20,6 +21,7 @@ from lrisk_cli.evaluation.cluster_judging import (
 from lrisk_cli.evaluation.gates import Verdict
 from lrisk_cli.evaluation.judging import JudgedRows, judged_figures, judged_rows, tally_table
 from lrisk_cli.evaluation.metrics import Figures, Intervals, parse_risks
+from lrisk_cli.evaluation.options import EvaluatedRisks, Gates, Labels, LossesFile
 from lrisk_cli.evaluation.rankings import losses_columns
 from lrisk_cli.evaluation.registry import (
     OF_CLUSTERS,
@@ -33,11 +35,13 @@ from lrisk_cli.evaluation.worst_rows import WorstRows
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.loading import load_model, with_policies
 from lrisk_cli.models.model import Model
+from lrisk_cli.models.options import ModelFile
 from lrisk_cli.models.scoring import ROW_BYTES, RowTally, ScoredRows, score_table
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
 
 # Spells a metric, or refuses it -> the gates that the user asked for.
@@ -69,6 +73,37 @@ class Job:
     def outputs(self, checks: Checks) -> list[str | None]:
         """The losses, the page and the verdicts; None for those not asked for."""
         return [self.losses, self.page.path if self.page else None, checks.junit]
+
+
+def make_job(
+    model: ModelFile,
+    data: Data,
+    columns: Columns,
+    labels: Labels,
+    risks: EvaluatedRisks,
+    gates: Gates,
+    output: LossesFile,
+    *,
+    seed: int,
+    html: str | None,
+    image_shape: str | None,
+) -> Job:
+    """What the options ask for; impossible ones are refused."""
+    return Job(
+        model=model.model,
+        data=data.parse(),
+        risks=risks.risk,
+        make_checks=lambda canonical: make_checks(gates, "evaluate", canonical),
+        losses=output.losses,
+        id_column=columns.id_column,
+        seed=seed if risks.intervals else None,
+        label=labels.label,
+        inliers=labels.inliers,
+        page=parse_page(html, image_shape),
+        missing=columns.missing,
+        unseen=columns.unseen,
+        exposure=columns.exposure,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from lrisk_cli.design.design import (
     read_design,
 )
 from lrisk_cli.design.encoding import Encoding
-from lrisk_cli.errors import UsageError, opt
+from lrisk_cli.errors import NotConvergedError, UsageError, opt
 from lrisk_cli.evaluation.judging import (
     SAMPLED_ROWS,
     JudgedRows,
@@ -166,6 +166,19 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     counts = replace(design.counts, used=len(design.row_numbers))
     notes = (*design.notes, *(choice.notes if choice else ()))
     return Fits(tuple(results), counts, notes, choice, clock.timings())
+
+
+def require_convergence(results: Sequence[FitResult]) -> None:
+    """Refuse to call it done when a gap was not proved."""
+    missed = [result for result in results if not result.converged]
+    if not missed:
+        return
+    status = missed[0].model.fit.status
+    if len(results) > 1:
+        others = f" ({len(missed)} of {len(results)} risks)" if len(missed) > 1 else ""
+        status = f"{missed[0].model.risk}: {status}{others}"
+    remedy = f"allow more passes or a larger {opt('tol')}"
+    raise NotConvergedError(f"{status}; {remedy} ({opt('require_convergence')})")
 
 
 def _hold_out_rule(job: Job) -> Callable[[int], Flags] | None:

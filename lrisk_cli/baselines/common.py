@@ -14,7 +14,7 @@ from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array, Flags
 
-# Weighted logistic fits stop this close to their optimum, relative to the loss at zero.
+# Weighted fits without a closed form stop this close to their optimum.
 ACCURACY = 1e-10
 EPS = float(np.finfo(np.float64).eps)
 
@@ -71,8 +71,12 @@ def refit(problem: Problem, weights: Array, start: Array | None = None) -> Array
 
 
 def metric(problem: Problem, weights: Array) -> Any:
-    """Cholesky factor, for cho_solve, of c X' diag(weights) X + mu I, c the loss's smoothness."""
-    H = problem.loss.smoothness * problem.gram(weights)
+    """Cholesky factor, for cho_solve, of X' diag(c weights) X + mu I, c the smoothness."""
+    c = problem.loss.smoothness
+    if np.isfinite(c):
+        H = c * problem.gram(weights)
+    else:
+        H = problem.gram(weights * problem.loss.row_smoothness(problem.y))
     diagonal = np.diag_indices(len(H))
     H[diagonal] += problem.mu
     try:

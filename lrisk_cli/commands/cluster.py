@@ -1,10 +1,8 @@
 """`lrisk cluster`: outlier-robust k-means clustering."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-from lrisk_cli.clusters.options import ClusterOutput, Clusters, ClusterSearch, parse_clusters
-from lrisk_cli.commands.cluster_pages import parse_page
+from lrisk_cli.clusters.options import ClusterOutput, Clusters, ClusterSearch
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary, without
 from lrisk_cli.design.options import Columns
@@ -49,28 +47,15 @@ def cluster(
         lrisk cluster sample_data/clouds.csv -k 3 --features x,y -o clusters.json
         lrisk cluster sample_data/clouds.csv -k 2..5 --id id --label cloud
     """
-    from lrisk_cli.api.cluster import Job, run
+    from lrisk_cli.api.cluster import make_job, run
     from lrisk_cli.reports.clusters import cluster_document, print_clusters
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.progress import ProgressDisplay
 
-    label = labels.label
-    job = Job(
-        data=data.parse(),
-        dtypes=columns.dtypes,
-        ks=parse_clusters(clusters.clusters),
-        columns=replace(
-            columns.parse(),
-            intercept=False,
-            aside=None if label is None else ("label", label),
-        ),
-        clustering=search.parse(clusters.risk, seed.seed),
-        label=label,
-        inliers=labels.inliers,
-        output=output.output,
-        assignments=output.assignments,
-        page=parse_page(page.html, page.image_shape),
-    )
+    job = make_job(
+        data, clusters, columns, labels, search, output,
+        seed=seed.seed, html=page.html, image_shape=page.image_shape,
+    )  # fmt: skip
     with ProgressDisplay("cluster", quiet=messages.quiet, bar=messages.progress) as report:
         found = run(job, report, force=files.force)
         _write_page(job, found)

@@ -10,6 +10,7 @@ import typer
 
 from lrisk_cli.commands.options.declared import Command
 from lrisk_cli.commands.options.flattened import flattened
+from lrisk_cli.commands.options.spelling import spell_flag
 from lrisk_cli.commands.settings import (
     ConfigFile,
     Setting,
@@ -44,7 +45,7 @@ def configured(name: str, function: Command, others: Iterable[str]) -> Command:
         return value
 
     option = typer.Option(
-        "--config",
+        spell_flag("config"),
         metavar="FILE",
         is_eager=True,
         callback=fill_in,

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from lrisk_cli.commands.cluster_pages import parse_page
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.commands.predict import MISSING
@@ -58,26 +57,14 @@ def evaluate(
         lrisk evaluate model.json sample_data/wine_quality_red.csv --fail-on 'mae>2'
         lrisk evaluate clusters.json sample_data/clouds_test.csv --label cloud
     """
-    from lrisk_cli.api.evaluate import Job, run
-    from lrisk_cli.evaluation.checks import make_checks
+    from lrisk_cli.api.evaluate import make_job, run
     from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
 
-    job = Job(
-        model=model.model,
-        data=data.parse(),
-        risks=risks.risk,
-        make_checks=lambda canonical: make_checks(gates, "evaluate", canonical),
-        losses=output.losses,
-        id_column=columns.id_column,
-        seed=seed.seed if risks.intervals else None,
-        label=labels.label,
-        inliers=labels.inliers,
-        page=parse_page(page.html, page.image_shape),
-        missing=columns.missing,
-        unseen=columns.unseen,
-        exposure=columns.exposure,
-    )
+    job = make_job(
+        model, data, columns, labels, risks, gates, output,
+        seed=seed.seed, html=page.html, image_shape=page.image_shape,
+    )  # fmt: skip
     with ProgressDisplay("evaluate", quiet=messages.quiet, bar=messages.progress) as report:
         found = run(job, report, force=files.force)
         if job.page is not None:

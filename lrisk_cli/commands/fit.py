@@ -1,30 +1,21 @@
 """`lrisk fit`: learn a model from a table and prove how good it is."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import product
 from typing import TYPE_CHECKING, Annotated
 
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary
 from lrisk_cli.design.options import Columns
-from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
+from lrisk_cli.errors import ExitCode
 from lrisk_cli.evaluation.options import Validation
 from lrisk_cli.features.options import KernelOptions
-from lrisk_cli.models.options import FitOutput, ModelOptions, choose_scaling, suit_columns
-from lrisk_cli.names import Task
+from lrisk_cli.models.options import FitOutput, ModelOptions
 from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.reports.options import Document, Messages, Page
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
-    from lrisk_cli.api.fit import FitResult, Fits, Job
-    from lrisk_cli.evaluation.selection import Scheme
-    from lrisk_cli.features.features import FeatureOptions
-    from lrisk_cli.models.fitting import FitOptions
-    from lrisk_cli.solvers.select import SolverOptions
-    from lrisk_cli.solvers.solution import Limits
+    from lrisk_cli.api.fit import Fits, Job
 
 
 def fit(
@@ -54,30 +45,14 @@ def fit(
         lrisk fit sample_data/breast_cancer.csv --target diagnosis --holdout 0.2
         lrisk fit sample_data/simulated.csv --target y --l2 0.001,0.1 --cv 3
     """
-    from lrisk_cli.api.fit import Job, run
-    from lrisk_cli.api.fit_files import FitFiles, name_files
+    from lrisk_cli.api.fit import require_convergence, run
+    from lrisk_cli.api.fit_options import make_job
     from lrisk_cli.reports.progress import ProgressDisplay
 
-    asked = FitFiles(output.output, output.losses, output.trace, page.html)
-    how = solver.parse(seed.seed, track_ranks=bool(asked.trace or asked.html))
-    fits = _fits(model, how, stopping.parse(), kernel.parse())
-    by, notes = choose_scaling(columns.scaling, columns.standardize, model.risks)
-    design = suit_columns(replace(columns.parse(), scaling=by), fits[0].loss)
-    job = Job(
-        data=data.parse(),
-        dtypes=columns.dtypes,
-        columns=design,
-        fits=fits,
-        scheme=_scheme(validation, seed.seed, fits, design.task),
-        seed=seed.seed,
-        holdout=validation.holdout,
-        test=validation.test,
-        asked=asked,
-        notes=notes,
-        files=name_files(
-            asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1
-        ),
-    )
+    job = make_job(
+        data, columns, model, kernel, validation, output, stopping, solver,
+        seed=seed.seed, html=page.html,
+    )  # fmt: skip
     if output.dry_run:
         _show_plan(job, as_json=document.json, quiet=messages.quiet, bar=messages.progress)
         return ExitCode.DONE
@@ -86,41 +61,8 @@ def fit(
         _write_pages(done)
     _show(done, as_json=document.json)
     if stopping.require_convergence:
-        _insist(done.results)
+        require_convergence(done.results)
     return ExitCode.DONE
-
-
-def _fits(
-    model: ModelOptions, how: "SolverOptions", limits: "Limits", features: "FeatureOptions"
-) -> "tuple[FitOptions, ...]":
-    """A fit for each risk and penalty; wrong options are refused."""
-    from lrisk_cli.losses.registry import parse_loss
-    from lrisk_cli.models.fitting import FitOptions, check_fit
-
-    loss = parse_loss(model.loss)
-    fits = tuple(
-        FitOptions(risk, loss, mu, model.smoothing, model.nu, how, limits, features, model.reweight)
-        for risk, mu in product(model.risks, model.penalties)
-    )
-    for each in fits:
-        check_fit(each)
-    return fits
-
-
-def _scheme(
-    validation: Validation, seed: int, fits: "Sequence[FitOptions]", task: Task
-) -> "Scheme | None":
-    """How to choose among the fits, if that is asked for."""
-    from lrisk_cli.evaluation.selection import Scheme, check_metric, default_metric
-
-    n_folds, metric = validation.cv, validation.select_by
-    if n_folds is not None:
-        return Scheme(n_folds, seed, check_metric(metric or default_metric(fits), task))
-    if metric is not None:
-        raise UsageError("--select-by has no meaning without folds to choose by; add --cv 5")
-    if len({fit.l2 for fit in fits}) > 1:
-        raise UsageError("--l2: several penalties need --cv to choose one of them; add --cv 5")
-    return None
 
 
 def _show_plan(job: "Job", *, as_json: bool, quiet: bool, bar: bool) -> None:
@@ -136,20 +78,6 @@ def _show_plan(job: "Job", *, as_json: bool, quiet: bool, bar: bool) -> None:
         print_document(plan_document(planned))
     else:
         print_plan(planned)
-
-
-def _insist(results: "Sequence[FitResult]") -> None:
-    """Refuse to call it done when a gap was not proved."""
-    missed = [result for result in results if not result.converged]
-    if not missed:
-        return
-    status = missed[0].model.fit.status
-    if len(results) > 1:
-        others = f" ({len(missed)} of {len(results)} risks)" if len(missed) > 1 else ""
-        status = f"{missed[0].model.risk}: {status}{others}"
-    raise NotConvergedError(
-        f"{status}; allow more passes or a larger --tol (--require-convergence)"
-    )
 
 
 def _write_pages(fits: "Fits") -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.design.options import EXPOSURE, Columns
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.models.options import ModelFile, PredictionOutput
 from lrisk_cli.reports.options import Document, Messages
 from lrisk_cli.tables.options import Data, Files
@@ -48,7 +48,8 @@ def predict(
 
     path, place = model.model, output.output
     if document.json and place is None:
-        raise UsageError("--json needs -o FILE: without it the predictions are printed")
+        sentence = f"needs {opt('output')} FILE: without it the predictions are printed"
+        raise InvalidOption("json", sentence)
     job = Job(
         path,
         data.parse(),

@@ -4,22 +4,24 @@ from typing import TYPE_CHECKING, Annotated
 
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary
-from lrisk_cli.commands.quantile_subjects import files_subject, fits_subject
 from lrisk_cli.commands.verdicts import conclude, only_file
 from lrisk_cli.design.options import Columns
 from lrisk_cli.evaluation.options import ComparedModels, Gates, QuantileOutput, RandomSplits
 from lrisk_cli.evaluation.registry import OF_PAIRS, list_metrics
-from lrisk_cli.models.options import Penalty
+from lrisk_cli.models.options import Penalty, RowLoss
 from lrisk_cli.native.options import Threads
 from lrisk_cli.reports.options import Document, Messages, Page
 from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
-    from lrisk_cli.api.quantile_report import QuantileResults, Subject
+    from lrisk_cli.api.quantile_report import QuantileResults
 
 TARGET = (
     "Without models: column to predict. The mean, which is the baseline, and the named risks are "
     "fitted on random parts of the table and compared on the rest."
+)
+OF_FITS = only(
+    "target", "features", "exclude", "exposure", "dtype", "missing", "unseen", "dates", "task"
 )
 FAIL_ON = (
     "Exit with 1 if this holds for any model, for example 'difference:0.95<0'; repeatable. "
@@ -31,12 +33,13 @@ def quantile_report(
     data: Data,
     columns: Annotated[
         Columns,
-        only("target", "features", "exclude", "dtype", "missing", "unseen", "dates", "task"),
+        OF_FITS,
         vary("target", help=TARGET),
         vary("missing", shown="as in the fit, or error"),
         vary("unseen", shown="as in the fit, or error"),
     ],
     models: ComparedModels,
+    loss: RowLoss,
     penalty: Penalty,
     splits: RandomSplits,
     gates: Annotated[Gates, vary("fail_on", help=FAIL_ON)],
@@ -58,26 +61,19 @@ def quantile_report(
         lrisk quantile-report sample_data/wine_quality_red.csv --model model.json \\
             --baseline mean.json --quantiles 0.5,0.95
     """
-    from lrisk_cli.api.quantile_report import Job, run
-    from lrisk_cli.evaluation.checks import make_checks
-    from lrisk_cli.evaluation.quantile_gates import quantile_metric
-    from lrisk_cli.evaluation.quantiles import parse_levels
+    from lrisk_cli.api.quantile_report import run
+    from lrisk_cli.api.quantile_subjects import ComparedOptions, make_job
     from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
 
-    inputs = data.parse()
-    checks = make_checks(gates, "quantile-report", quantile_metric)
-    levels = parse_levels(output.quantiles)
-    of_files = bool(models.model or models.baseline)
-    choose = files_subject if of_files else fits_subject
-    subject: Subject = choose(models, columns, penalty, splits)
-    job = Job(inputs, subject, levels, output.by, checks, output.output, page.html)
+    compared = ComparedOptions(columns, models, loss, penalty, splits)
+    job = make_job(data, compared, gates, output, html=page.html)
     with ProgressDisplay("quantile-report", quiet=messages.quiet, bar=messages.progress) as report:
         results = run(job, report, force=files.force)
         _write(results, output.output, page.html)
     _show(results, as_json=document.json)
     shown = Shown("quantile-report", only_file(results.paths), (), "")
-    return conclude(checks, results.verdicts, results.skipped, shown)
+    return conclude(job.checks, results.verdicts, results.skipped, shown)
 
 
 def _write(results: "QuantileResults", output: str | None, html: str | None) -> None:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from lrisk_cli.commands.options.declared import Command, Declared, declared_options
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import InvalidOption, UsageError, opt
 from lrisk_cli.tables.small_files import read_small
 
 FILE = "lrisk.toml"
@@ -114,7 +114,7 @@ def defaults_of(settings: Settings) -> dict[str, EffectiveOption]:
 def read_config(named: str | None) -> ConfigFile | None:
     """The file that was named, or ./lrisk.toml, or None where there is none."""
     if named == "":
-        raise UsageError("--config names no file; give its path, or leave it out")
+        raise InvalidOption("config", "names no file; give its path, or leave it out")
     path = named or os.environ.get(FILE_VARIABLE) or FILE
     if path == FILE and not named and not os.path.lexists(FILE):
         return None
@@ -173,7 +173,7 @@ def check_names(
     for name in sorted(environment):
         if name in {_variable(key) for key in ONLY_FLAGS} - {FILE_VARIABLE}:
             flag = name.removeprefix(PREFIX).lower()
-            raise UsageError(f"the environment: {name} is no setting; pass --{flag} instead")
+            raise UsageError(f"the environment: {name} is no setting; pass {opt(flag)} instead")
         if is_ours(name) and name != FILE_VARIABLE:
             _refuse_unknown("the environment", "variable", name, variables)
 
@@ -182,7 +182,7 @@ def _refuse_unknown(place: str, what: str, name: str, known: set[str]) -> None:
     if name in known:
         return
     if what == "key" and name in ONLY_FLAGS:
-        raise UsageError(f"{place}: {name} is no setting; pass --{name} on the command line")
+        raise UsageError(f"{place}: {name} is no setting; pass {opt(name)} on the command line")
     near = get_close_matches(name, sorted(known), n=1)
     hint = f"did you mean {near[0]}?" if near else "lrisk config COMMAND lists those it knows"
     raise UsageError(f"{place}: unknown {what} {name!r}; {hint}")

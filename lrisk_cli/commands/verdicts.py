@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lrisk_cli.errors import ExitCode, UsageError
+from lrisk_cli.errors import ExitCode, UsageError, opt
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.checks import Checks
@@ -58,7 +58,7 @@ def _annotate(verdicts: "Sequence[NamedVerdict]", shown: "Shown") -> None:
     except OSError as error:
         raise UsageError(
             f"GITHUB_STEP_SUMMARY: {summary}: cannot be written ({error.strerror}); "
-            "unset the variable, or leave out --github"
+            f"unset the variable, or leave out {opt('github')}"
         ) from None
 
 

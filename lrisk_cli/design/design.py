@@ -28,6 +28,7 @@ from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
+from lrisk_cli.tables.arrays import arrow_of
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.column_types.number import NUMBER
 from lrisk_cli.tables.memory import Allowance
@@ -86,6 +87,18 @@ class Design:
     fingerprint: str
     notes: tuple[str, ...]
     exposure: Array | None = None
+
+    def take(self, rows: npt.NDArray[np.intp]) -> "Design":
+        """Some of its rows; all that describes the table stays."""
+        return replace(
+            self,
+            rows=self.rows.take(rows),
+            y=self.y[rows],
+            targets=self.targets[rows],
+            row_numbers=self.row_numbers[rows],
+            ids=None if self.ids is None else self.ids.take(arrow_of(rows)),
+            exposure=None if self.exposure is None else self.exposure[rows],
+        )
 
 
 @dataclass(frozen=True, slots=True)

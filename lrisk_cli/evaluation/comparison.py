@@ -11,7 +11,12 @@ from time import perf_counter
 
 import numpy as np
 
-from lrisk_cli.baselines.registry import Baseline, check_baseline, fit_baseline
+from lrisk_cli.baselines.registry import (
+    Baseline,
+    check_baseline,
+    fit_baseline,
+    usual_baselines,
+)
 from lrisk_cli.design.design import (
     Design,
     DesignOptions,
@@ -21,8 +26,8 @@ from lrisk_cli.design.design import (
     encode_design,
     find_task,
 )
-from lrisk_cli.errors import DataError
-from lrisk_cli.evaluation.corruption import Corruption, Planted, corrupt
+from lrisk_cli.errors import DataError, join_words
+from lrisk_cli.evaluation.corruption import Corruption, Planted, check_targets, corrupt
 from lrisk_cli.evaluation.metrics import Figures, judge_rows
 from lrisk_cli.features.features import Features
 from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, score_design
@@ -42,12 +47,12 @@ Judge = Callable[[Model], Figures]
 class ComparisonPlan:
     """Which methods are compared, and under which conditions.
 
-    fits: one for each risk, equal in all other options. eps: the fraction of bad rows that
-    baselines are given.
+    fits: one for each risk, equal in all other options. rivals: None for all that fit the loss and
+    are installed. eps: the fraction of bad rows that baselines are given.
     """
 
     fits: tuple[FitOptions, ...]
-    rivals: tuple[Baseline, ...]
+    rivals: tuple[Baseline, ...] | None
     corruption: Corruption | None
     eps: float
     seed: int
@@ -98,15 +103,25 @@ class MethodResult:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All methods in the order asked for, and on which rows they were tried."""
+    """All methods in the order asked for, and on which rows they were tried.
+
+    exposure: the column of exposures, if any.
+    """
 
     task: Task
+    exposure: str | None
     counts: RowCounts
     plan: ComparisonPlan
     results: tuple[MethodResult, ...]
     n_splits: int
     judged_on: str
     notes: tuple[str, ...]
+
+    @property
+    def loss(self) -> str | None:
+        """The loss that was asked for; None where the task decided."""
+        asked = self.plan.fits[0].loss
+        return None if asked.is_auto else str(asked)
 
     @property
     def corruption(self) -> str | None:
@@ -140,8 +155,8 @@ def compare(
     evaluates on another table instead; then no split has test rows.
     """
     task, notes = find_task(raw, columns.task)
-    for rival in plan.rivals:
-        check_baseline(rival, task)
+    rivals, omitted = _choose_rivals(plan, task)
+    plan = replace(plan, rivals=rivals)
     columns = replace(columns, task=task, unseen=Unseen.OTHER)
     methods = _methods(plan)
     trials: dict[str, list[Trial]] = {name: [] for name in methods}
@@ -162,14 +177,33 @@ def compare(
     )
     usable = raw.usable
     failed = (f"{why} ({len(at)} of {len(splits)} splits)" for why, at in failures.items())
-    notes = (*notes, *usable.notes, *failed)
-    return Comparison(task, usable.counts, plan, results, len(splits), judged_on, notes)
+    notes = (*notes, *usable.notes, *omitted, *failed)
+    return Comparison(
+        task, columns.exposure, usable.counts, plan, results, len(splits), judged_on, notes
+    )
+
+
+def _choose_rivals(
+    plan: ComparisonPlan, task: Task
+) -> tuple[tuple[Baseline, ...], tuple[str, ...]]:
+    """The baselines to fit, and what to say about those that are not; wrong ones are refused."""
+    asked = plan.fits[0].loss
+    loss = asked.resolve(task).make(2)
+    check_targets(plan.corruption, loss)
+    if plan.rivals is None:
+        rivals, others = usual_baselines(loss)
+        if asked.is_auto or not others:
+            return rivals, ()
+        return rivals, (f"rivals that do not learn {asked} losses: {join_words(others)}",)
+    for rival in plan.rivals:
+        check_baseline(rival, loss)
+    return plan.rivals, ()
 
 
 def _methods(plan: ComparisonPlan) -> dict[str, Method]:
     """By name, in the order of the table."""
     methods: dict[str, Method] = {str(fit.risk): fit for fit in plan.fits}
-    methods |= {str(rival): rival for rival in plan.rivals}
+    methods |= {str(rival): rival for rival in plan.rivals or ()}
     return methods if plan.corruption is None else methods | {ORACLE: ORACLE}
 
 
@@ -237,18 +271,17 @@ class _SplitTrials:
         if isinstance(method, Baseline):
             return self._fit_baseline(method)
         assert self._planted is not None  # noqa: S101
-        good = np.flatnonzero(~self._planted.mask)
-        clean = replace(self._clean, rows=self._clean.rows.take(good), y=self._clean.y[good])
         options = replace(self._plan.fits[0], risk=Spectrum("mean"))
-        model = fit_design(clean, options).model
+        model = fit_design(self._clean.take(np.flatnonzero(~self._planted.mask)), options).model
         return model, score_design(model, self._train).losses
 
     def _fit_baseline(self, rival: Baseline) -> tuple[Model, Array]:
         """A baseline on the same features: the first fit's model with other coefficients."""
         plan, train, like = self._plan, self._train, self._like
+        loss = like.row_loss.scaled(like.target.scale)
         fit = fit_baseline(
-            rival, self._features.phi, train.y, like.row_loss, like.l2, eps=plan.eps,
-            seed=self._seed,
+            rival, self._features.phi, train.y, loss, like.l2, eps=plan.eps, seed=self._seed,
+            exposure=train.exposure,
         )  # fmt: skip
         return replace(like, coefficients=self._features.coefficients(fit.W)), fit.scores
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.names import CORRUPTIONS
+from lrisk_cli.errors import DataError, InvalidOption, UsageError
+from lrisk_cli.losses.base import Loss
+from lrisk_cli.names import CORRUPTIONS, Task
 from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Targets
@@ -51,6 +52,21 @@ def parse_corruption(text: str) -> Corruption:
     choices = {kind: Choice(words, FRACTION) for kind, words in CORRUPTIONS.items()}
     kind, fraction = parse_choice(text, "corruption", choices)
     return Corruption(kind, float(fraction or 0.0))
+
+
+def check_targets(corruption: Corruption | None, loss: Loss) -> None:
+    """Refuse to draw targets that the loss cannot take."""
+    if corruption is None or corruption.kind != "label" or loss.task is not Task.REGRESSION:
+        return
+    # The least of what is drawn, but for one in a million.
+    invalid = loss.find_invalid(np.array([LABEL_MEAN - 5.0 * LABEL_DEVIATION]))
+    if invalid is not None:
+        raise InvalidOption(
+            "corrupt",
+            f"draws targets from N({LABEL_MEAN:g}, {LABEL_DEVIATION:g}^2), and the {loss.name} "
+            f"loss needs targets of {invalid[1]}; use feature",
+            corruption,
+        )
 
 
 def corrupt(

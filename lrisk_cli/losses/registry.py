@@ -93,6 +93,12 @@ def make_loss(text: str, n_classes: int = 0) -> "Loss":
     return parse_loss(text).make(n_classes)
 
 
+def name_learned(loss: "Loss") -> str:
+    """What a method with this loss learns: a task by its natural loss, "poisson losses"."""
+    natural = parse_loss(loss.name).implied_task is None
+    return str(loss.task) if natural else f"{loss.name} losses"
+
+
 def describe_losses() -> str:
     """All of them, for the help: "squared: half the squared error; huber:DELTA: ..."."""
     return "; ".join(f"{entry.spelling(name)}: {entry.summary}" for name, entry in ENTRIES.items())

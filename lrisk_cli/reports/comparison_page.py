@@ -167,7 +167,7 @@ def _table_words(comparison: "Comparison") -> str:
 def _facts(comparison: "Comparison") -> list[Fact]:
     plan = comparison.plan
     first = plan.fits[0]
-    rivals = [rival.name for rival in plan.rivals]
+    rivals = [rival.name for rival in plan.rivals or ()]
     mu = "1/n" if first.l2 is None else f"{first.l2:g}"
     expected = f"rivals are told to expect {100.0 * plan.eps:g} %"
     return [

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.names import DEFAULT_RISK, Task
-from lrisk_cli.reports.facts import Fact, Grid, document_of, note_facts, rows_fact
+from lrisk_cli.reports.facts import Fact, Grid, document_of, note_facts, plain, rows_fact
 from lrisk_cli.reports.terminal import print_facts, print_grid
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def comparison_facts(comparison: "Comparison") -> list[Fact]:
     """The rows, and what was done to them."""
     return [
         Fact("task", str(comparison.task), {"task": str(comparison.task)}, detail=True),
+        *_loss_facts(comparison),
         rows_fact(comparison.counts),
         Fact(
             "judged on",
@@ -43,6 +44,16 @@ def comparison_facts(comparison: "Comparison") -> list[Fact]:
         ),
         Fact("corrupted", comparison.spoilt, {"corruption": comparison.corruption}),
     ]
+
+
+def _loss_facts(comparison: "Comparison") -> list[Fact]:
+    """The loss, where it was asked for, and the exposure that goes with it."""
+    if comparison.loss is None:
+        return []
+    exposure = comparison.exposure
+    values = {"loss": comparison.loss} | ({} if exposure is None else {"exposure": exposure})
+    beside = "" if exposure is None else f", exposure {plain(exposure)}"
+    return [Fact("loss", comparison.loss + beside, values)]
 
 
 def comparison_grid(comparison: "Comparison") -> Grid:

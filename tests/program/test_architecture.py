@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from lrisk_cli.cli import app
+from lrisk_cli.cli import COMMANDS, app
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "lrisk_cli"
@@ -319,8 +319,45 @@ def flags_spelled_in(source: str) -> list[str]:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_only_the_command_line_spells_flags(path):
-    if package_of(path) not in ("commands", "cli"):
+    # What spells options, and the program's own flags: --help, --version, --verbose.
+    if path != PACKAGE / "commands/options/spelling.py" and package_of(path) != "cli":
         assert flags_spelled_in(path.read_text("utf-8")) == []
+
+
+# What a command is made of: options, one call, its rendering. Registries hold texts of the help.
+OF_COMMANDS = {"api", "commands", "errors", "names", "reports", "tables"}
+OF_OPTIONS = {"options", "registry"}
+# They read a model file or print options, and have no call of their own.
+WITHOUT_CALL = {"show", "schema", "config"}
+
+
+def computing_imports(path: Path, source: str) -> list[str]:
+    """Modules that a command imports to compute; those for annotations alone aside."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = [ast.Pass()]
+    names = [name.split(".") for name in imported_names(path, ast.unparse(tree))]
+    return [
+        ".".join(parts)
+        for parts in names
+        if parts[0] == "lrisk_cli" and parts[1] not in OF_COMMANDS and parts[2] not in OF_OPTIONS
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - WITHOUT_CALL))
+def test_a_command_turns_options_into_one_call_and_renders(name):
+    path = PACKAGE / "commands" / f"{name.replace('-', '_')}.py"
+    source = path.read_text("utf-8")
+    assert computing_imports(path, source) == []
+    assert "UsageError" not in source
+
+
+def test_a_command_that_computes_is_noticed():
+    source = "def f():\n    from lrisk_cli.models.fitting import check_fit"
+    assert computing_imports(PACKAGE / "commands/fit.py", source)
+    under = "if TYPE_CHECKING:\n    from lrisk_cli.models.fitting import FitOptions"
+    assert not computing_imports(PACKAGE / "commands/fit.py", under)
 
 
 def test_a_flag_in_a_sentence_is_noticed():

@@ -1,0 +1,88 @@
+"""From the options of a fit to its job: candidates, the scheme that chooses, the files."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+from lrisk_cli.api.fit import Job
+from lrisk_cli.api.fit_files import FitFiles, name_files
+from lrisk_cli.design.options import Columns
+from lrisk_cli.errors import InvalidOption, opt
+from lrisk_cli.evaluation.options import Validation
+from lrisk_cli.evaluation.selection import Scheme, check_metric, default_metric
+from lrisk_cli.features.features import FeatureOptions
+from lrisk_cli.features.options import KernelOptions
+from lrisk_cli.losses.registry import parse_loss
+from lrisk_cli.models.fitting import FitOptions, check_fit
+from lrisk_cli.models.options import FitOutput, ModelOptions, choose_scaling, suit_columns
+from lrisk_cli.names import Task
+from lrisk_cli.solvers.options import Solver, Stopping
+from lrisk_cli.solvers.select import SolverOptions
+from lrisk_cli.solvers.solution import Limits
+from lrisk_cli.tables.options import Data
+
+
+def make_job(
+    data: Data,
+    columns: Columns,
+    model: ModelOptions,
+    kernel: KernelOptions,
+    validation: Validation,
+    output: FitOutput,
+    stopping: Stopping,
+    solver: Solver,
+    *,
+    seed: int,
+    html: str | None,
+) -> Job:
+    """What the options ask for; impossible ones are refused."""
+    asked = FitFiles(output.output, output.losses, output.trace, html)
+    how = solver.parse(seed, track_ranks=bool(asked.trace or asked.html))
+    fits = make_fits(model, how, stopping.parse(), kernel.parse())
+    by, notes = choose_scaling(columns.scaling, columns.standardize, model.risks)
+    design = suit_columns(replace(columns.parse(), scaling=by), fits[0].loss)
+    return Job(
+        data=data.parse(),
+        dtypes=columns.dtypes,
+        columns=design,
+        fits=fits,
+        scheme=make_scheme(validation, seed, fits, design.task),
+        seed=seed,
+        holdout=validation.holdout,
+        test=validation.test,
+        asked=asked,
+        notes=notes,
+        files=name_files(
+            asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1
+        ),
+    )
+
+
+def make_fits(
+    model: ModelOptions, how: SolverOptions, limits: Limits, features: FeatureOptions
+) -> tuple[FitOptions, ...]:
+    """A fit for each risk and penalty; wrong options are refused."""
+    loss = parse_loss(model.loss)
+    fits = tuple(
+        FitOptions(risk, loss, mu, model.smoothing, model.nu, how, limits, features, model.reweight)
+        for risk, mu in product(model.risks, model.penalties)
+    )
+    for each in fits:
+        check_fit(each)
+    return fits
+
+
+def make_scheme(
+    validation: Validation, seed: int, fits: Sequence[FitOptions], task: Task
+) -> Scheme | None:
+    """How to choose among the fits, if that is asked for."""
+    n_folds, metric, add = validation.cv, validation.select_by, opt("cv", 5)
+    if n_folds is not None:
+        return Scheme(n_folds, seed, check_metric(metric or default_metric(fits), task))
+    if metric is not None:
+        raise InvalidOption("select_by", f"has no meaning without folds to choose by; add {add}")
+    if len({fit.l2 for fit in fits}) > 1:
+        raise InvalidOption(
+            "l2", f": several penalties need {opt('cv')} to choose one of them; add {add}"
+        )
+    return None
