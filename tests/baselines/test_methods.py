@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from scipy import optimize
 from scipy.special import logsumexp
-from sklearn.linear_model import HuberRegressor, LinearRegression, RANSACRegressor
+from sklearn.linear_model import (
+    HuberRegressor,
+    LinearRegression,
+    PoissonRegressor,
+    RANSACRegressor,
+)
 
 from helpers.matrix import matrix
 from helpers.problems import small_problem
@@ -21,7 +26,7 @@ from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import Problem, make_problem
 
-LOSSES = [("squared", 0), ("logistic", 2), ("logistic", 3)]
+LOSSES = [("squared", 0), ("logistic", 2), ("logistic", 3), ("huber:0.7", 0), ("poisson", 0)]
 
 
 def mean_problem(loss_name: str, n_classes: int, **options: float) -> Problem:
@@ -44,6 +49,48 @@ def corrupted_line(share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray,
     bad = rng.permutation(400)[: round(share * 400)]
     y[bad] = rng.normal(5.0, 5.0, len(bad))
     return X, y, w
+
+
+def count_problem(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """X with a constant, counts, exposures."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.standard_normal((300, 4)), np.ones(300)])
+    exposure = rng.uniform(0.2, 3.0, 300)
+    y = rng.poisson(exposure * np.exp(X @ [0.4, -0.3, 0.0, 0.2, 0.5])).astype(float)
+    return X, y, exposure
+
+
+def poisson_oracle(X: np.ndarray, y: np.ndarray, exposure: np.ndarray, mu: float) -> np.ndarray:
+    """scikit-learn weighs rates by their exposures, and divides by the sum of these."""
+    alpha = mu * len(y) / exposure.sum()
+    glm = PoissonRegressor(alpha=alpha, fit_intercept=False, solver="newton-cholesky", tol=1e-12)
+    return glm.fit(X, y / exposure, sample_weight=exposure).coef_
+
+
+# ERM
+
+
+def test_the_mean_of_poisson_losses_is_that_of_scikit_learn():
+    X, y, exposure = count_problem()
+    found = fit_baseline(
+        parse_baseline("erm"), DenseRows(X), y, make_loss("poisson"), 0.01, eps=0.1,
+        exposure=exposure,
+    )  # fmt: skip
+    np.testing.assert_allclose(found.W[:, 0], poisson_oracle(X, y, exposure, 0.01), atol=1e-6)
+
+
+def test_trimmed_counts_end_at_the_fit_of_scikit_learn_to_the_rows_kept():
+    X, y, exposure = count_problem(1)
+    y[:20] += 30.0
+    found = fit_baseline(
+        parse_baseline("trimmed-ml"), DenseRows(X), y, make_loss("poisson"), 0.01, eps=0.1,
+        exposure=exposure,
+    )  # fmt: skip
+    kept = found.weights > 0.0
+    assert np.count_nonzero(~kept) == 30
+    assert not kept[:20].any()
+    oracle = poisson_oracle(X[kept], y[kept], exposure[kept], 0.01)
+    np.testing.assert_allclose(found.W[:, 0], oracle, atol=1e-5)
 
 
 # TERM

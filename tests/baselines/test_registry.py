@@ -7,6 +7,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from helpers.docs import markdown_table
+from helpers.losses import EVERY_LOSS, id_of
+from helpers.problems import small_problem
 from lrisk_cli.baselines import erm
 from lrisk_cli.baselines.common import BaselineFit
 from lrisk_cli.baselines.registry import (
@@ -15,10 +17,10 @@ from lrisk_cli.baselines.registry import (
     check_baseline,
     fit_baseline,
     parse_baseline,
+    usual_baselines,
 )
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.losses.registry import make_loss
-from lrisk_cli.names import Task
+from lrisk_cli.losses.registry import ENTRIES, make_loss
 from lrisk_cli.parameters import spell, spell_number
 from lrisk_cli.rows.dense import DenseRows
 
@@ -27,7 +29,7 @@ CASES = [
     (name, task)
     for name, family in FAMILIES.items()
     for task in TASKS
-    if task == "numbers" or Task.CLASSIFICATION in family.tasks
+    if task == "numbers" or family.scope.holds(make_loss("logistic", TASKS[task]))
 ]
 ROBUST = [name for name in FAMILIES if name not in ("erm", "svm")]
 N_ROWS, N_BAD = 300, 60
@@ -74,7 +76,10 @@ def test_a_parameter_is_read_and_spelled(name, parameter):
 def test_the_manual_lists_exactly_the_rivals_and_their_defaults():
     rows = markdown_table("docs/compare.md", "rival")
     assert [row[0].strip("`") for row in rows] == list(FAMILIES)
-    for name, _, number in rows:
+    for name, _, number, losses in rows:
+        scope = FAMILIES[name.strip("`")].scope
+        able = dict.fromkeys(loss.name.split(":")[0] for loss in EVERY_LOSS if scope.holds(loss))
+        assert losses == (", ".join(able) if len(able) < len(ENTRIES) else "any")
         parameter = FAMILIES[name.strip("`")].parameter
         assert bool(number) == (parameter is not None)
         if parameter is not None:
@@ -104,9 +109,39 @@ def test_a_wrong_rival_is_answered_with_a_remedy(text, finding):
 
 @pytest.mark.parametrize("name", ["huber", "crr", "stir"])
 def test_methods_for_numbers_refuse_classes(name):
-    check_baseline(Baseline(name), Task.REGRESSION)
+    check_baseline(Baseline(name), make_loss("squared"))
     with pytest.raises(UsageError, match=f"{name} does not learn classification; .* erm, term"):
         fit(name, "two classes")
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=id_of)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_rival_fits_the_losses_that_it_declares_and_refuses_others(name, loss):
+    problem = small_problem(loss.name, "mean", n_classes=max(loss.n_outputs, 2))
+    arguments = Baseline(name), problem.rows, problem.y, problem.loss, problem.mu
+    if FAMILIES[name].scope.holds(loss):
+        found = fit_baseline(*arguments, eps=0.1)
+        at_zero = loss.values(np.zeros((problem.n_rows, loss.n_outputs)), problem.y).mean()
+        assert loss.values(problem.margins(found.W), problem.y).mean() < at_zero
+    else:
+        with pytest.raises(UsageError, match=f"{name} does not learn .*; leave it out, or choose"):
+            fit_baseline(*arguments, eps=0.1)
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS, ids=id_of)
+def test_the_usual_rivals_are_those_that_fit_the_loss(loss):
+    taken, others = usual_baselines(loss)
+    for rival in taken:
+        check_baseline(rival, loss)
+    assert {"erm", *(rival.name for rival in taken), *others} == set(FAMILIES)
+    for name in others:
+        with pytest.raises(UsageError):
+            check_baseline(Baseline(name), loss)
+
+
+def test_a_loss_that_is_not_the_usual_one_is_named_in_the_refusal():
+    with pytest.raises(UsageError, match=r"svm does not learn poisson losses; .* erm, term,"):
+        check_baseline(Baseline("svm"), make_loss("poisson"))
 
 
 @pytest.mark.parametrize("eps", [-0.1, 0.5, np.nan])
