@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +28,6 @@ from lrisk_cli.evaluation.judging import (
     sample_design,
 )
 from lrisk_cli.evaluation.metrics import Figures, judge_rows, parse_risks, tally_figures
-from lrisk_cli.evaluation.rankings import losses_columns
-from lrisk_cli.evaluation.selection import CrossValidation, Scheme, cross_validate
 from lrisk_cli.evaluation.splits import hold_out
 from lrisk_cli.models.fitting import (
     FitOptions,
@@ -49,6 +47,9 @@ from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.tables.table import Table, check_apart, open_table, write_table
 from lrisk_cli.types import Array, Flags
 
+if TYPE_CHECKING:
+    from lrisk_cli.evaluation.selection import CrossValidation, Scheme
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -62,7 +63,7 @@ class Job:
     dtypes: dict[str, str]
     columns: DesignOptions
     fits: tuple[FitOptions, ...]
-    scheme: Scheme | None
+    scheme: "Scheme | None"
     seed: int
     holdout: float | None
     test: str | None
@@ -133,7 +134,7 @@ class Fits:
     results: tuple[FitResult, ...]
     counts: RowCounts
     notes: tuple[str, ...]
-    choice: CrossValidation | None
+    choice: "CrossValidation | None"
     timings: dict[str, float]
 
 
@@ -183,10 +184,12 @@ def _hold_out_rule(job: Job) -> Callable[[int], Flags] | None:
 
 def _choose(
     job: Job, raw: RawDesign, keep_out: Callable[[int], Flags] | None, report: Report
-) -> tuple[Job, CrossValidation | None]:
+) -> "tuple[Job, CrossValidation | None]":
     """With a scheme, the job of fitting the best candidate; rows held out take no part."""
     if job.scheme is None:
         return job, None
+    from lrisk_cli.evaluation.selection import cross_validate
+
     rows = np.arange(len(raw.usable.rows.rows))
     if keep_out is not None:
         rows = np.flatnonzero(~keep_out(len(rows)))
@@ -288,6 +291,8 @@ def _write(job: Job, results: Sequence[FitResult], design: Design) -> None:
 
 
 def _losses_columns(model: Model, design: Design, scored: Scores) -> dict[str, Any]:
+    from lrisk_cli.evaluation.rankings import losses_columns
+
     names = {"row": design.row_numbers, "prediction": model.labelled(scored.predictions)}
     if design.ids is not None:
         names["id"] = design.ids

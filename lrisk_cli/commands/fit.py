@@ -111,10 +111,10 @@ def _scheme(
     validation: Validation, seed: int, fits: "Sequence[FitOptions]", task: Task
 ) -> "Scheme | None":
     """How to choose among the fits, if that is asked for."""
-    from lrisk_cli.evaluation.selection import Scheme, check_metric, default_metric
-
     n_folds, metric = validation.cv, validation.select_by
     if n_folds is not None:
+        from lrisk_cli.evaluation.selection import Scheme, check_metric, default_metric
+
         return Scheme(n_folds, seed, check_metric(metric or default_metric(fits), task))
     if metric is not None:
         raise UsageError("--select-by has no meaning without folds to choose by; add --cv 5")
@@ -163,15 +163,17 @@ def _write_pages(fits: "Fits") -> None:
 
 
 def _show(fits: "Fits", *, as_json: bool) -> None:
-    from lrisk_cli.reports.documents import fits_document, print_document
+    if as_json:
+        from lrisk_cli.reports.documents import fits_document, print_document
+
+        print_document(fits_document(fits))
+        return
     from lrisk_cli.reports.paths import print_choice, print_path
     from lrisk_cli.reports.terminal import print_fit
 
-    if as_json:
-        print_document(fits_document(fits))
-    elif len(fits.results) > 1:
+    if len(fits.results) > 1:
         print_path(fits)
-    else:
-        if fits.choice is not None:
-            print_choice(fits.choice)
-        print_fit(fits)
+        return
+    if fits.choice is not None:
+        print_choice(fits.choice)
+    print_fit(fits)
