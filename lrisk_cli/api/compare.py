@@ -13,7 +13,7 @@ from lrisk_cli.evaluation.comparison import Comparison, ComparisonPlan, Judge, c
 from lrisk_cli.evaluation.corruption import Corruption
 from lrisk_cli.evaluation.judging import tally_table
 from lrisk_cli.evaluation.metrics import Figures, tally_figures
-from lrisk_cli.evaluation.options import ComparisonSplits
+from lrisk_cli.evaluation.options.comparing import ComparisonSplits
 from lrisk_cli.evaluation.splits import folds, hold_out
 from lrisk_cli.models.fitting import FitOptions
 from lrisk_cli.models.model import Model

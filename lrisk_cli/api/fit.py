@@ -20,13 +20,6 @@ from lrisk_cli.design.design import (
 )
 from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.errors import UsageError, opt
-from lrisk_cli.evaluation.judging import (
-    SAMPLED_ROWS,
-    JudgedRows,
-    judged_rows,
-    make_tally,
-    sample_design,
-)
 from lrisk_cli.evaluation.metrics import Figures, judge_rows, parse_risks, tally_figures
 from lrisk_cli.evaluation.splits import hold_out
 from lrisk_cli.models.fitting import (
@@ -39,7 +32,6 @@ from lrisk_cli.models.fitting import (
     score_design,
 )
 from lrisk_cli.models.model import Model, save_model
-from lrisk_cli.models.scoring import RowTally, columns_of, score_table
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.solvers.solution import Epoch
 from lrisk_cli.tables.inputs import Inputs
@@ -48,6 +40,7 @@ from lrisk_cli.tables.table import Table, check_apart, open_table, write_table
 from lrisk_cli.types import Array, Flags
 
 if TYPE_CHECKING:
+    from lrisk_cli.evaluation.judging import JudgedRows
     from lrisk_cli.evaluation.selection import CrossValidation, Scheme
 
 
@@ -119,8 +112,10 @@ class FitResult:
         """The figures of the rows to test on."""
         return next((self.figures[name] for name in self.figures if name != "training"), None)
 
-    def judged_rows(self) -> list[JudgedRows]:
+    def judged_rows(self) -> "list[JudgedRows]":
         """What a page draws of the rows, where a page was asked for."""
+        from lrisk_cli.evaluation.judging import judged_rows
+
         return [
             judged_rows(name, self.model, np.sort(losses), sample)
             for name, (losses, sample) in self.seen.items()
@@ -201,6 +196,8 @@ def _choose(
 
 def _open_test(job: Job, encoding: Encoding) -> Table:
     """The table to test on; it is refused before the solver starts if a column is absent."""
+    from lrisk_cli.models.scoring import columns_of
+
     table = open_table(job.data.beside(str(job.test)), expected=encoding.dtypes)
     job.check_apart(table.paths)
     for name in columns_of(encoding):
@@ -254,11 +251,16 @@ def _add_figures(
         model.row_loss.metrics, half_squared=model.row_loss.quadratic,
     )  # fmt: skip
     if paged:
+        from lrisk_cli.evaluation.judging import sample_design
+
         result.seen[name] = scored.losses, sample_design(design, scored)
 
 
 def _judge_table(results: list[FitResult], table: Table, report: Report) -> None:
     """Add the figures of each model on a table, which is read once; they encode it alike."""
+    from lrisk_cli.evaluation.judging import SAMPLED_ROWS, make_tally
+    from lrisk_cli.models.scoring import RowTally, columns_of, score_table
+
     models = [result.model for result in results]
     tallies = [make_tally(model) for model in models]
     samples = [RowSample(SAMPLED_ROWS) for _ in models]

@@ -9,7 +9,7 @@ from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary, without
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode, UsageError
-from lrisk_cli.evaluation.options import ComparisonSplits, Methods
+from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import Penalty, parse_risks
 from lrisk_cli.names import Unseen

@@ -9,7 +9,7 @@ from lrisk_cli.commands.options.declared import vary, without
 from lrisk_cli.commands.verdicts import conclude, only_file, unnamed
 from lrisk_cli.design.options import MAX_CATEGORIES, Columns
 from lrisk_cli.errors import InvalidOption, opt
-from lrisk_cli.evaluation.options import Gates
+from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, list_metrics
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import AUTO

@@ -9,7 +9,7 @@ from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode, NotConvergedError, UsageError
-from lrisk_cli.evaluation.options import Validation
+from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import FitOutput, ModelOptions, choose_scaling, suit_columns
 from lrisk_cli.names import Task

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, UsageError, opt
-from lrisk_cli.evaluation.options import HOLDOUT, REPEATS, ComparedModels, RandomSplits
+from lrisk_cli.evaluation.options.comparing import HOLDOUT, REPEATS, ComparedModels, RandomSplits
 from lrisk_cli.models.options import Penalty
 from lrisk_cli.names import DEFAULT_RISK
 
