@@ -102,6 +102,9 @@ def main() -> None:
     # The packages to be loaded make a hundred thousand objects, and all of them stay. To look for
     # garbage among them, every 700 objects and at the end, would take a quarter of a short run.
     gc.set_threshold(100_000)
+    # Linear algebra runs on one thread (native/threads.py). OpenBLAS reads this when it is loaded,
+    # and then starts no others.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     secure_streams()
     code = run(sys.argv[1:])
     gc.freeze()

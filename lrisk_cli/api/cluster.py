@@ -20,7 +20,7 @@ from lrisk_cli.evaluation.cluster_judging import (
     assignment_columns,
     judge_clusters,
 )
-from lrisk_cli.evaluation.options import Labels
+from lrisk_cli.evaluation.options.judging import Labels
 from lrisk_cli.models.cluster_fit import fit_clusters, require_numbers
 from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
 from lrisk_cli.progress import Report

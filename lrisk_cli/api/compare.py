@@ -13,7 +13,7 @@ from lrisk_cli.evaluation.comparison import Comparison, ComparisonPlan, Judge, c
 from lrisk_cli.evaluation.corruption import parse_corruption
 from lrisk_cli.evaluation.judging import tally_table
 from lrisk_cli.evaluation.metrics import Figures, tally_figures
-from lrisk_cli.evaluation.options import ComparisonSplits, Methods
+from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.evaluation.splits import folds, hold_out
 from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.features.options import KernelOptions

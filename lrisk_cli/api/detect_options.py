@@ -7,7 +7,7 @@ from lrisk_cli.clusters.options import parse_clusters
 from lrisk_cli.design.options import MAX_CATEGORIES, Columns
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.evaluation.checks import make_checks
-from lrisk_cli.evaluation.options import Gates
+from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, spell_metric
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import AUTO, parse_loss

@@ -21,7 +21,8 @@ from lrisk_cli.evaluation.cluster_judging import (
 from lrisk_cli.evaluation.gates import Verdict
 from lrisk_cli.evaluation.judging import JudgedRows, judged_figures, judged_rows, tally_table
 from lrisk_cli.evaluation.metrics import Figures, Intervals, parse_risks
-from lrisk_cli.evaluation.options import EvaluatedRisks, Gates, Labels, LossesFile
+from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.options.judging import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.rankings import losses_columns
 from lrisk_cli.evaluation.registry import (
     OF_CLUSTERS,

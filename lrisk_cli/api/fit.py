@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,16 +20,7 @@ from lrisk_cli.design.design import (
 )
 from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.errors import NotConvergedError, UsageError, opt
-from lrisk_cli.evaluation.judging import (
-    SAMPLED_ROWS,
-    JudgedRows,
-    judged_rows,
-    make_tally,
-    sample_design,
-)
 from lrisk_cli.evaluation.metrics import Figures, judge_rows, parse_risks, tally_figures
-from lrisk_cli.evaluation.rankings import losses_columns
-from lrisk_cli.evaluation.selection import CrossValidation, Scheme, cross_validate
 from lrisk_cli.evaluation.splits import hold_out
 from lrisk_cli.models.fitting import (
     FitOptions,
@@ -41,13 +32,16 @@ from lrisk_cli.models.fitting import (
     score_design,
 )
 from lrisk_cli.models.model import Model, save_model
-from lrisk_cli.models.scoring import RowTally, columns_of, score_table
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.solvers.solution import Epoch
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.tables.table import Table, check_apart, open_table, write_table
 from lrisk_cli.types import Array, Flags
+
+if TYPE_CHECKING:
+    from lrisk_cli.evaluation.judging import JudgedRows
+    from lrisk_cli.evaluation.selection import CrossValidation, Scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +56,7 @@ class Job:
     dtypes: dict[str, str]
     columns: DesignOptions
     fits: tuple[FitOptions, ...]
-    scheme: Scheme | None
+    scheme: "Scheme | None"
     seed: int
     holdout: float | None
     test: str | None
@@ -118,8 +112,10 @@ class FitResult:
         """The figures of the rows to test on."""
         return next((self.figures[name] for name in self.figures if name != "training"), None)
 
-    def judged_rows(self) -> list[JudgedRows]:
+    def judged_rows(self) -> "list[JudgedRows]":
         """What a page draws of the rows, where a page was asked for."""
+        from lrisk_cli.evaluation.judging import judged_rows
+
         return [
             judged_rows(name, self.model, np.sort(losses), sample)
             for name, (losses, sample) in self.seen.items()
@@ -133,7 +129,7 @@ class Fits:
     results: tuple[FitResult, ...]
     counts: RowCounts
     notes: tuple[str, ...]
-    choice: CrossValidation | None
+    choice: "CrossValidation | None"
     timings: dict[str, float]
 
 
@@ -196,10 +192,12 @@ def _hold_out_rule(job: Job) -> Callable[[int], Flags] | None:
 
 def _choose(
     job: Job, raw: RawDesign, keep_out: Callable[[int], Flags] | None, report: Report
-) -> tuple[Job, CrossValidation | None]:
+) -> "tuple[Job, CrossValidation | None]":
     """With a scheme, the job of fitting the best candidate; rows held out take no part."""
     if job.scheme is None:
         return job, None
+    from lrisk_cli.evaluation.selection import cross_validate
+
     rows = np.arange(len(raw.usable.rows.rows))
     if keep_out is not None:
         rows = np.flatnonzero(~keep_out(len(rows)))
@@ -211,6 +209,8 @@ def _choose(
 
 def _open_test(job: Job, encoding: Encoding) -> Table:
     """The table to test on; it is refused before the solver starts if a column is absent."""
+    from lrisk_cli.models.scoring import columns_of
+
     table = open_table(job.data.beside(str(job.test)), expected=encoding.dtypes)
     job.check_apart(table.paths)
     for name in columns_of(encoding):
@@ -264,11 +264,16 @@ def _add_figures(
         model.row_loss.metrics, half_squared=model.row_loss.quadratic,
     )  # fmt: skip
     if paged:
+        from lrisk_cli.evaluation.judging import sample_design
+
         result.seen[name] = scored.losses, sample_design(design, scored)
 
 
 def _judge_table(results: list[FitResult], table: Table, report: Report) -> None:
     """Add the figures of each model on a table, which is read once; they encode it alike."""
+    from lrisk_cli.evaluation.judging import SAMPLED_ROWS, make_tally
+    from lrisk_cli.models.scoring import RowTally, columns_of, score_table
+
     models = [result.model for result in results]
     tallies = [make_tally(model) for model in models]
     samples = [RowSample(SAMPLED_ROWS) for _ in models]
@@ -301,6 +306,8 @@ def _write(job: Job, results: Sequence[FitResult], design: Design) -> None:
 
 
 def _losses_columns(model: Model, design: Design, scored: Scores) -> dict[str, Any]:
+    from lrisk_cli.evaluation.rankings import losses_columns
+
     names = {"row": design.row_numbers, "prediction": model.labelled(scored.predictions)}
     if design.ids is not None:
         names["id"] = design.ids

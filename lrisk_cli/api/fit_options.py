@@ -8,7 +8,7 @@ from lrisk_cli.api.fit import Job
 from lrisk_cli.api.fit_files import FitFiles, name_files
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, opt
-from lrisk_cli.evaluation.options import Validation
+from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.evaluation.selection import Scheme, check_metric, default_metric
 from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.features.options import KernelOptions

@@ -7,14 +7,14 @@ from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, UsageError, opt
 from lrisk_cli.evaluation.checks import make_checks
 from lrisk_cli.evaluation.loss_comparison import SplitPlan, load_models
-from lrisk_cli.evaluation.options import (
+from lrisk_cli.evaluation.options.comparing import (
     HOLDOUT,
     REPEATS,
     ComparedModels,
-    Gates,
     QuantileOutput,
     RandomSplits,
 )
+from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.quantile_gates import quantile_metric
 from lrisk_cli.evaluation.quantiles import parse_levels
 from lrisk_cli.evaluation.splits import hold_out

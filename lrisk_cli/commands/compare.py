@@ -6,7 +6,7 @@ from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary, without
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode
-from lrisk_cli.evaluation.options import ComparisonSplits, Methods
+from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import Penalty, RowLoss
 from lrisk_cli.native.options import Seed, Threads

@@ -4,23 +4,18 @@ import os
 from collections.abc import Iterable
 from importlib import import_module
 from inspect import Parameter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lrisk_cli.commands.config_source import is_anything_set
 from lrisk_cli.commands.options.declared import Command
 from lrisk_cli.commands.options.flattened import flattened
 from lrisk_cli.commands.options.spelling import spell_flag
-from lrisk_cli.commands.settings import (
-    ConfigFile,
-    Setting,
-    check_names,
-    find_effective,
-    is_anything_set,
-    read_config,
-    settings_of,
-)
 from lrisk_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from lrisk_cli.commands.settings import ConfigFile, Setting
 
 # Where a context keeps the file that was read.
 META = "lrisk.config"
@@ -65,6 +60,8 @@ def _fill_in(context: typer.Context, named: str | None, name: str, others: Itera
     """Use the values of the file and the environment as the parser's defaults."""
     if not (named or is_anything_set()):
         return
+    from lrisk_cli.commands.settings import check_names, find_effective, read_config
+
     config = read_config(named)
     known = known_settings(others)
     check_names(config, os.environ, known)
@@ -75,12 +72,14 @@ def _fill_in(context: typer.Context, named: str | None, name: str, others: Itera
     context.meta[META] = config
 
 
-def known_settings(commands: Iterable[str]) -> dict[str, dict[str, Setting]]:
+def known_settings(commands: Iterable[str]) -> "dict[str, dict[str, Setting]]":
     """The options of all commands, by their names."""
+    from lrisk_cli.commands.settings import settings_of
+
     return {name: settings_of(command_function(name)) for name in commands}
 
 
-def config_of(context: typer.Context) -> ConfigFile | None:
+def config_of(context: typer.Context) -> "ConfigFile | None":
     """The file that was read for this command, if any."""
     found: ConfigFile | None = context.meta.get(META)
     return found

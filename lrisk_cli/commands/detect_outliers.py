@@ -6,7 +6,7 @@ from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary, without
 from lrisk_cli.commands.verdicts import conclude, only_file, unnamed
 from lrisk_cli.design.options import Columns
-from lrisk_cli.evaluation.options import Gates
+from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, list_metrics
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import Penalty, RowLoss

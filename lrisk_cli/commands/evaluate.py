@@ -7,7 +7,8 @@ from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.commands.predict import MISSING
 from lrisk_cli.commands.verdicts import conclude, count_rows, only_file, unnamed
 from lrisk_cli.design.options import EXPOSURE, Columns
-from lrisk_cli.evaluation.options import EvaluatedRisks, Gates, Labels, LossesFile
+from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.options.judging import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, list_metrics, needs_of
 from lrisk_cli.models.options import ModelFile
 from lrisk_cli.names import Task

@@ -6,7 +6,7 @@ from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode
-from lrisk_cli.evaluation.options import Validation
+from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import FitOutput, ModelOptions
 from lrisk_cli.native.options import Seed, Threads
@@ -91,15 +91,17 @@ def _write_pages(fits: "Fits") -> None:
 
 
 def _show(fits: "Fits", *, as_json: bool) -> None:
-    from lrisk_cli.reports.documents import fits_document, print_document
+    if as_json:
+        from lrisk_cli.reports.documents import fits_document, print_document
+
+        print_document(fits_document(fits))
+        return
     from lrisk_cli.reports.paths import print_choice, print_path
     from lrisk_cli.reports.terminal import print_fit
 
-    if as_json:
-        print_document(fits_document(fits))
-    elif len(fits.results) > 1:
+    if len(fits.results) > 1:
         print_path(fits)
-    else:
-        if fits.choice is not None:
-            print_choice(fits.choice)
-        print_fit(fits)
+        return
+    if fits.choice is not None:
+        print_choice(fits.choice)
+    print_fit(fits)

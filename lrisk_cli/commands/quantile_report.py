@@ -6,7 +6,8 @@ from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.commands.verdicts import conclude, only_file
 from lrisk_cli.design.options import Columns
-from lrisk_cli.evaluation.options import ComparedModels, Gates, QuantileOutput, RandomSplits
+from lrisk_cli.evaluation.options.comparing import ComparedModels, QuantileOutput, RandomSplits
+from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.registry import OF_PAIRS, list_metrics
 from lrisk_cli.models.options import Penalty, RowLoss
 from lrisk_cli.native.options import Threads

@@ -15,16 +15,11 @@ from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
 
+from lrisk_cli.commands.config_source import FILE, FILE_VARIABLE, PREFIX, is_ours
 from lrisk_cli.commands.options.declared import Command, Declared, declared_options
 from lrisk_cli.errors import InvalidOption, UsageError, opt
 from lrisk_cli.tables.small_files import read_small
 
-FILE = "lrisk.toml"
-PREFIX = "LRISK_"
-# Names the file.
-FILE_VARIABLE = "LRISK_CONFIG"
-# Read elsewhere: which build of the kernels is to run.
-OTHER_VARIABLES = frozenset({"LRISK_PORTABLE"})
 # Read before any setting is known.
 ONLY_FLAGS = frozenset({"config", "verbose", "help"})
 _MOST_BYTES = 1_000_000
@@ -67,16 +62,6 @@ class ConfigFile:
 
 
 Settings = Mapping[str, Setting]
-
-
-def is_ours(variable: str) -> bool:
-    """Whether a variable is for options."""
-    return variable.startswith(PREFIX) and variable not in OTHER_VARIABLES
-
-
-def is_anything_set() -> bool:
-    """Whether there is a configuration file or a variable for options."""
-    return os.path.lexists(FILE) or any(map(is_ours, os.environ))
 
 
 def settings_of(command: Command) -> dict[str, Setting]:

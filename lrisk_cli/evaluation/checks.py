@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lrisk_cli.evaluation.gates import Figures, Gate, StoredFigures, Verdict, judge
-from lrisk_cli.evaluation.options import Gates as GateOptions
+from lrisk_cli.evaluation.options.gates import Gates as GateOptions
 from lrisk_cli.evaluation.registry import is_risk
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lrisk_cli.design.design import Design
 from lrisk_cli.evaluation.metrics import (
@@ -11,7 +12,6 @@ from lrisk_cli.evaluation.metrics import (
     bootstrap_intervals,
     risk_figures,
 )
-from lrisk_cli.evaluation.worst_rows import WorstRows
 from lrisk_cli.models.fitting import Scores
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.scoring import (
@@ -29,6 +29,9 @@ from lrisk_cli.risk.value import sort_losses
 from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.tables.table import Table
 from lrisk_cli.types import Array
+
+if TYPE_CHECKING:
+    from lrisk_cli.evaluation.worst_rows import WorstRows
 
 # Rows whose predictions are kept for a picture.
 SAMPLED_ROWS = 1500
@@ -74,7 +77,7 @@ def tally_table(
     *,
     keep: bool,
     report: Report,
-    worst: WorstRows | None = None,
+    worst: "WorstRows | None" = None,
 ) -> TableTally:
     """One pass over the table; only the losses stay in memory, unless the rows are kept.
 

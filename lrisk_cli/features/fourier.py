@@ -79,7 +79,7 @@ class FourierMap:
 
 
 def draw_fourier(
-    gamma: float, rows: Rows, d: int, m: int, rng: np.random.Generator
+    gamma: float, rows: Rows, d: int, m: int, rng: "np.random.Generator"
 ) -> tuple[Array, FourierMap]:
     """phi (n, m + constant) and its map, omega of variance 2 gamma, b uniform in [0, 2 pi)."""
     frequencies = np.sqrt(2.0 * gamma) * rng.standard_normal((m, d))

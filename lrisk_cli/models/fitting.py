@@ -1,6 +1,7 @@
 """From a design to a fitted model: state the problem, solve it, keep what was proved."""
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,8 @@ from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import Spectrum
-from lrisk_cli.robust.inlier_weights import InlierWeights, find_inlier_weights
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.registry import SOLVERS, load_solver
-from lrisk_cli.solvers.reweight import reweight
 from lrisk_cli.solvers.select import (
     SolverOptions,
     check_options,
@@ -33,6 +32,9 @@ from lrisk_cli.solvers.select import (
 )
 from lrisk_cli.solvers.solution import Limits, Solution
 from lrisk_cli.types import Array
+
+if TYPE_CHECKING:
+    from lrisk_cli.robust.inlier_weights import InlierWeights
 
 # A fit that lowers the objective by less than this fraction has learned almost nothing.
 SMALL_GAIN = 1e-3
@@ -66,7 +68,7 @@ class Fitted:
     model: Model
     solution: Solution
     notes: tuple[str, ...] = ()
-    inliers: InlierWeights | None = None
+    inliers: "InlierWeights | None" = None
 
 
 def check_fit(options: FitOptions) -> None:
@@ -142,7 +144,7 @@ def fit_design(
     *,
     start: Array | None = None,
     features: Features | None = None,
-    inliers: InlierWeights | None = None,
+    inliers: "InlierWeights | None" = None,
 ) -> Fitted:
     """Minimise the risk on the rows of the design, whose features may be known already.
 
@@ -170,6 +172,8 @@ def fit_design(
     w = None if inliers is None else inliers.weights
     solution = solve(problem, options.solver, options.limits, report, start, w)
     if w is not None and options.reweight and _trims_rows(options):
+        from lrisk_cli.solvers.reweight import reweight
+
         solution = reweight(problem, solution, w, options.limits)
     if problem.falling and target.classes:
         _check_kept_classes(problem, solution.lam, target.classes)
@@ -185,8 +189,10 @@ def fit_design(
     return Fitted(model, solution, features.notes, inliers)
 
 
-def inlier_weights_of(design: Design, options: FitOptions) -> InlierWeights:
+def inlier_weights_of(design: Design, options: FitOptions) -> "InlierWeights":
     """The probability that each row of the design is an inlier, whatever is to be fitted."""
+    from lrisk_cli.robust.inlier_weights import find_inlier_weights
+
     target, seed = design.encoding.target, options.solver.seed
     loss = choose_loss(options.loss, target).scaled(target.scale)
     _check_targets(design, loss)
@@ -289,7 +295,7 @@ def _record(
     options: FitOptions,
     problem: Problem,
     solution: Solution,
-    inliers: InlierWeights | None,
+    inliers: "InlierWeights | None",
 ) -> FitRecord:
     proved, smoothed, smoothing = solution.certificate, solution.smoothed, problem.smoothing
     starts = [

@@ -4,7 +4,6 @@ A model is small, or nearly all of it is numbers, and the rest tells how many th
 file of any shape is refused for about the memory that its text takes, not what it would unfold to.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -87,6 +86,8 @@ def check_bulk(text: bytes) -> None:
 
 def check_keys(text: bytes) -> None:
     """ValueError where an object has a key twice. text: JSON that was decoded already."""
+    import json  # writing a model does not need it
+
     outline = msgspec.json.decode(text, type=_Outline)
     bulk = (outline.feature_map, outline.coefficients, outline.clusters)
     if sum(memoryview(part).nbytes for part in bulk) > _TINY_BYTES:

@@ -6,12 +6,14 @@ the document of --json holds the values, so that none of the three knows a fact 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.design.raw_rows import RowCounts
-from lrisk_cli.evaluation.gates import Verdict, Worsening
 from lrisk_cli.evaluation.metrics import Figures, Intervals
 from lrisk_cli.evaluation.registry import error_names
+
+if TYPE_CHECKING:
+    from lrisk_cli.evaluation.gates import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +101,15 @@ def figures_grid(figures: Mapping[str, Figures], intervals: Intervals | None = N
     return Grid(heads, rows, len(risks))
 
 
-def gates_document(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+def gates_document(verdicts: "Sequence[Verdict]") -> list[dict[str, Any]]:
     """Each gate with what it judged."""
     return [gate_document(verdict) for verdict in verdicts]
 
 
-def gate_document(verdict: Verdict) -> dict[str, Any]:
+def gate_document(verdict: "Verdict") -> dict[str, Any]:
     """A gate, the figure it met, and whether that fails it, or is worth a warning."""
+    from lrisk_cli.evaluation.gates import Worsening
+
     gate = verdict.gate
     stored = {"stored": gate.stored} if isinstance(gate, Worsening) else {}
     return {
@@ -120,13 +124,13 @@ def gate_document(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def gate_row(verdict: Verdict) -> list[str]:
+def gate_row(verdict: "Verdict") -> list[str]:
     """A gate, whether it held, and the figure it met."""
     word = "FAILED" if verdict.failed else "warned" if verdict.warned else "passed"
     return [f"gate {verdict.gate}", word, f"{verdict.gate.metric} is {figure(verdict.value)}"]
 
 
-def count_failed(verdicts: Sequence[Verdict]) -> str:
+def count_failed(verdicts: "Sequence[Verdict]") -> str:
     """ "1 of 3 gates failed"; nothing where there are none."""
     n_failed = sum(verdict.failed for verdict in verdicts)
     return f"{n_failed} of {len(verdicts)} gates failed" if verdicts else ""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lrisk_cli.evaluation.gates import Verdict
 from lrisk_cli.models.model import Model
 from lrisk_cli.reports.facts import (
     Fact,
@@ -19,6 +18,7 @@ from lrisk_cli.reports.model_facts import coefficient_grid, model_facts, recorde
 if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
     from lrisk_cli.api.fit import Fits
+    from lrisk_cli.evaluation.gates import Verdict
 
 
 def print_fit(fits: "Fits") -> None:
@@ -54,7 +54,7 @@ def print_model(path: str, model: Model) -> None:
         print("Coefficients are per unit of the file; the effect is per deviation of the column.")
 
 
-def print_verdicts(verdicts: Sequence[Verdict]) -> None:
+def print_verdicts(verdicts: "Sequence[Verdict]") -> None:
     """What the gates say, if there are any."""
     if verdicts:
         print()

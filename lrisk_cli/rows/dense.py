@@ -62,20 +62,20 @@ class DenseRows:
         deque(over_chunks(fill, *self.shape), maxlen=0)
         return Z
 
-    def combine(self, R: Array, rows: Index | None = None) -> Array:
-        """With several outputs, or for some rows, by BLAS."""
-        if rows is not None:
+    def combine(self, R: Array, rows: Index | slice | None = None) -> Array:
+        """With several outputs, or for rows picked one by one, by BLAS."""
+        if isinstance(rows, np.ndarray):
             return _product(self._X[rows], R)
-        X, shape = self._X, (self._X.shape[1], R.shape[1])
+        X, shape = self._part(rows), (self._X.shape[1], R.shape[1])
 
         def of(rows: slice) -> Array:
             if R.shape[1] > 1:
                 return _product(X[rows], R[rows])
             total = np.empty(shape)
-            core.weighted_rows(X[rows], R[rows], total, np.empty(shape))
+            core.weighted_rows(np.ascontiguousarray(X[rows]), R[rows], total, np.empty(shape))
             return total
 
-        return self._total(of)
+        return _total(of, X)
 
     def magnitudes(self, R: Array) -> Array:
         total = np.zeros((self._X.shape[1], R.shape[1]))
@@ -103,29 +103,17 @@ class DenseRows:
         product: Array = self._X.T @ R
         return product
 
-    def gram(self, weights: Array) -> Array:
+    def gram(self, weights: Array, rows: slice | None = None) -> Array:
         """The positive and the negative weights apart: their roots scale the rows."""
+        X = self._part(rows)
         if weights.min() < 0.0:
             positive, negative = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
-            return self._gram(positive) - self._gram(negative)
-        return self._gram(weights)
+            return _gram(X, positive) - _gram(X, negative)
+        return _gram(X, weights)
 
-    def _gram(self, weights: Array) -> Array:
-        """X' diag(weights) X for weights >= 0. (d, d)."""
-        X = self._X
-        if X.shape[1] <= NARROW:
-            return self._total(lambda rows: _narrow_gram(X[rows], weights[rows]))
-        if (weights == weights[0]).all():
-            return float(weights[0]) * self._total(lambda rows: _plain_gram(X[rows]))
-        return self._total(lambda rows: _scaled_gram(X[rows], weights[rows]))
-
-    def _total(self, of: Callable[[slice], Array]) -> Array:
-        """What the chunks of the rows give, added up."""
-        chunks = over_chunks(of, *self.shape)
-        total = next(chunks)
-        for each in chunks:
-            total += each
-        return total
+    def _part(self, rows: slice | None) -> Array:
+        """Some rows or all, not copied. Kernels need a copy where the rows are apart, by chunks."""
+        return self._X if rows is None else self._X[rows]
 
     def gram_trace(self, weights: Array) -> float:
         return float(weights @ np.einsum("ij,ij->i", self._X, self._X))
@@ -188,13 +176,31 @@ def _product(X: Array, R: Array) -> Array:
     return np.ascontiguousarray((R.T @ X).T)
 
 
+def _total(of: Callable[[slice], Array], X: Array) -> Array:
+    """What the chunks of the rows give, added up."""
+    chunks = over_chunks(of, *X.shape)
+    total = next(chunks)
+    for each in chunks:
+        total += each
+    return total
+
+
+def _gram(X: Array, weights: Array) -> Array:
+    """X' diag(weights) X for weights >= 0. (d, d)."""
+    if X.shape[1] <= NARROW:
+        return _total(lambda rows: _narrow_gram(X[rows], weights[rows]), X)
+    if (weights == weights[0]).all():
+        return float(weights[0]) * _total(lambda rows: _plain_gram(X[rows]), X)
+    return _total(lambda rows: _scaled_gram(X[rows], weights[rows]), X)
+
+
 def _narrow_gram(X: Array, weights: Array) -> Array:
     """X' diag(weights) X by a kernel that beats BLAS on few columns. (d, d)."""
     d = X.shape[1]
     down, across = core.gram_widths(d)
     total = np.zeros((down, across))
     scaled, plain = np.zeros((NARROW_CHUNK, down)), np.zeros((NARROW_CHUNK, across))
-    core.weighted_gram(X, weights, total, scaled, plain)
+    core.weighted_gram(np.ascontiguousarray(X), weights, total, scaled, plain)
     upper = np.triu(total[:d, :d])
     return upper + np.triu(upper, 1).T
 
@@ -203,7 +209,7 @@ def _plain_gram(X: Array) -> Array:
     """X' X. (d, d)."""
     total = np.zeros((X.shape[1],) * 2)
     for start in range(0, len(X), GRAM_CHUNK):
-        rows = X[start : start + GRAM_CHUNK]
+        rows = np.ascontiguousarray(X[start : start + GRAM_CHUNK])
         total += rows.T @ rows
     return total
 
@@ -215,6 +221,7 @@ def _scaled_gram(X: Array, weights: Array) -> Array:
     roots = np.sqrt(weights)
     for start in range(0, n, GRAM_CHUNK):
         chunk = slice(start, start + GRAM_CHUNK)
-        kept = scaled[: core.scale_rows(X[chunk], roots[chunk], scaled)]
+        rows = np.ascontiguousarray(X[chunk])
+        kept = scaled[: core.scale_rows(rows, roots[chunk], scaled)]
         total += kept.T @ kept
     return total

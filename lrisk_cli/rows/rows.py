@@ -40,7 +40,7 @@ class Rows(Protocol):
     def margins(self, W: Array) -> Array:
         """X W, as quickly as `roundings` permits; equal rows may differ in rounding. (n, k)."""
 
-    def combine(self, R: Array, rows: Index | None = None) -> Array:
+    def combine(self, R: Array, rows: Index | slice | None = None) -> Array:
         """X' R, its sums over rows closed as `roundings` says. (d, k).
 
         rows: R belongs to these only, (s, k).
@@ -58,8 +58,12 @@ class Rows(Protocol):
     def transposed_times(self, R: Array) -> Array:
         """X' R by the fastest product, without a bound on its rounding. (d, q)."""
 
-    def gram(self, weights: Array) -> Array:
-        """X' diag(weights) X for weights of either sign; rows without weight left out. (d, d)."""
+    def gram(self, weights: Array, rows: slice | None = None) -> Array:
+        """X' diag(weights) X for weights of either sign; rows without weight left out. (d, d).
+
+        rows: the weights belong to these only, (s,). The result is that of `take(rows)`, for less
+        memory.
+        """
 
     def gram_trace(self, weights: Array) -> float:
         """The trace of that matrix."""

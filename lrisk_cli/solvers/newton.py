@@ -4,8 +4,6 @@ Letters: H0 the curvature at fixed weights, to which rows tied by the projection
 (1/nu) (g_i - mean g)(g_i - mean g)', g_i = grad l_i; P a Newton direction, s its length.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from lrisk_cli.progress import Report, silent
@@ -226,15 +224,13 @@ class Newton(ProximalPoint):
 
 def _ridge(problem: Problem, every: int) -> tuple[Dense, Array]:
     """Curvature of the mean and its minimiser, by one row in `every`."""
-    if every > 1:
-        some = slice(None, None, every)
-        rows, y = problem.rows.take(some), problem.y[some].copy()
-        problem = replace(problem, rows=rows, y=y, outer=None)
-    weights = np.full(problem.n_rows, 1.0 / problem.n_rows)
-    H = problem.gram(weights)
+    rows, some = problem.rows, slice(None, None, every)
+    y = problem.y[some]
+    weights = np.full(len(y), 1.0 / len(y))
+    H = rows.gram(weights, some)
     H[np.diag_indices(len(H))] += problem.mu
-    curvature, target = Dense(H), weights * problem.y
-    return curvature, curvature.solve(problem.combine(target[:, None]))
+    curvature, target = Dense(H), weights * y
+    return curvature, curvature.solve(rows.combine(target[:, None], some))
 
 
 def _suits(problem: Problem) -> str | None:

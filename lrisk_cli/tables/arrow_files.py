@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from lrisk_cli.tables.arrow_messages import measure_messages
 from lrisk_cli.tables.reader import FileSchema
 from lrisk_cli.tables.source import Source
 from lrisk_cli.tables.typed_files import TypedReader
@@ -18,6 +17,8 @@ class ArrowReader(TypedReader):
 
     def read_schema(self, source: Source) -> FileSchema:
         """The columns and types of a file; its rows and largest batch where they can be counted."""
+        from lrisk_cli.tables.arrow_messages import measure_messages
+
         schema = _open(source).schema
         names = tuple(schema.names)
         sizes = measure_messages(source.open()) if source.compression is None else None

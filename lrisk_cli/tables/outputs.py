@@ -1,7 +1,6 @@
 """Write result files: whole or not at all, and never over a file the user did not give up."""
 
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -136,7 +135,7 @@ def _replace(target: Path, write: Callable[[str], object]) -> None:
             write(str(target))
             return
         target = Path(os.path.realpath(target))
-        temporary = str(target.parent / f".lrisk-{secrets.token_hex(8)}")
+        temporary = str(target.parent / f".lrisk-{os.urandom(8).hex()}")
         try:
             _create(temporary, target)
             write(temporary)

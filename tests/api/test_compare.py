@@ -13,7 +13,7 @@ from lrisk_cli.api.compare import make_job, run
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import UsageError
 from lrisk_cli.evaluation.comparison import Comparison
-from lrisk_cli.evaluation.options import ComparisonSplits, Methods
+from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.evaluation.splits import folds
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import Penalty, RowLoss

@@ -8,7 +8,8 @@ from lrisk_cli.api.fit_options import make_job as fit_job
 from lrisk_cli.api.pages import PageOptions, parse_page
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption
-from lrisk_cli.evaluation.options import Gates, Validation
+from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import FitOutput, ModelOptions, Penalty, RowLoss
 from lrisk_cli.names import KernelName

@@ -12,7 +12,8 @@ from lrisk_cli.api.quantile_report import QuantileResults, run
 from lrisk_cli.api.quantile_subjects import ComparedOptions, make_job
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import UsageError
-from lrisk_cli.evaluation.options import ComparedModels, Gates, QuantileOutput, RandomSplits
+from lrisk_cli.evaluation.options.comparing import ComparedModels, QuantileOutput, RandomSplits
+from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.splits import hold_out
 from lrisk_cli.models.options import Penalty, RowLoss
 from lrisk_cli.progress import silent

@@ -1,9 +1,12 @@
 """Dense rows against plain NumPy."""
 
+import tracemalloc
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from lrisk_cli.native.threads import one_thread, thread_pool
+from lrisk_cli.native.threads import CHUNK_NUMBERS, one_thread, thread_pool
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
 
@@ -81,6 +84,38 @@ def test_rows_without_weight_are_left_out_of_a_gram_matrix():
     X, w = numbers(40, 70), weights_of(40)
     X[w == 0.0] = np.nan
     assert np.isfinite(DenseRows(X).gram(np.abs(w))).all()
+
+
+@pytest.mark.parametrize("k", OUTPUTS)
+def test_sums_over_every_other_row_have_the_bits_of_a_copy_of_these(X, k):
+    rows, some = DenseRows(X), slice(None, None, 2)
+    copied, R, weights = rows.take(some), numbers(len(X), k)[some].copy(), weights_of(len(X))[some]
+    np.testing.assert_array_equal(rows.combine(R, some), copied.combine(R))
+    for w in (weights, np.abs(weights), np.full(len(weights), 0.25)):
+        np.testing.assert_array_equal(rows.gram(w, some), copied.gram(w))
+
+
+@pytest.mark.parametrize("d", [50, 80])
+def test_sums_over_every_other_row_copy_a_chunk_at_a_time(d):
+    n, some = 2 * (2 * CHUNK_NUMBERS // d + 1), slice(None, None, 2)  # of every other, two chunks
+    rows, R = DenseRows(np.ones((n, d))), np.ones((n // 2, 1))
+
+    def both() -> None:
+        rows.gram(R[:, 0], some)
+        rows.combine(R, some)
+
+    with one_thread():
+        assert peak_bytes(both) < 0.6 * peak_bytes(lambda: rows.take(some))
+
+
+def peak_bytes(run: Callable[[], object]) -> int:
+    """The most memory that arrays take meanwhile."""
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def test_products_of_rows(X):

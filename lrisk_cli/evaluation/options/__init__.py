@@ -1,0 +1,1 @@
+"""Options: how models are validated, judged, compared and checked by gates."""
