@@ -96,12 +96,15 @@ def _show(fits: "Fits", *, as_json: bool) -> None:
 
         print_document(fits_document(fits))
         return
-    from lrisk_cli.reports.paths import print_choice, print_path
-    from lrisk_cli.reports.terminal import print_fit
-
     if len(fits.results) > 1:
+        from lrisk_cli.reports.paths import print_path
+
         print_path(fits)
         return
     if fits.choice is not None:
+        from lrisk_cli.reports.paths import print_choice
+
         print_choice(fits.choice)
+    from lrisk_cli.reports.terminal import print_fit
+
     print_fit(fits)

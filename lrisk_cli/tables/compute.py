@@ -2,10 +2,15 @@
 
 `pyarrow.compute` writes a Python function for each of its 300 functions when it is imported; these
 few call the same ones. Methods of arrays such as `cast` and `take` import it, so they are here too.
+The private module has no public door but `pyarrow.compute`, which serves where there is none.
 """
 
 import pyarrow as pa
-from pyarrow import _compute as arrow
+
+try:
+    from pyarrow import _compute as arrow
+except ImportError:
+    from pyarrow import compute as arrow
 
 
 def cast(column: pa.Array, kind: pa.DataType, *, safe: bool = True) -> pa.Array:

@@ -4,7 +4,6 @@ import glob
 import os
 import select
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath, PurePosixPath
@@ -148,6 +147,8 @@ def _spool_stdin() -> Source:
 
 def _spool(label: str, pipe: int) -> Source:
     """All that comes through a pipe, in an unnamed file so that it can be read more than once."""
+    import tempfile  # a file on disk needs none
+
     spool = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the table is
     while chunk := _read_awake(pipe):
         spool.write(chunk)

@@ -5,6 +5,7 @@ import sys
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 
 from helpers.program import unmeasured
 from lrisk_cli.tables import compute
@@ -23,7 +24,9 @@ print(sorted(heavy))
 """
 
 
-def test_the_functions_are_those_of_pyarrow():
+@pytest.mark.parametrize("arrow", [compute.arrow, pc], ids=["private", "public"])
+def test_the_functions_are_those_of_pyarrow(arrow, monkeypatch):
+    monkeypatch.setattr(compute, "arrow", arrow)
     coded = TEXTS.dictionary_encode()
     pairs = [
         (compute.is_null(TEXTS), pc.is_null(TEXTS)),
