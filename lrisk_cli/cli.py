@@ -23,7 +23,7 @@ COMMANDS = {
     "fit": "Learn a model from a table and prove how good it is.",
     "cluster": "Outlier-robust k-means clustering.",
     "detect-outliers": "Rank rows by how little they fit the others, and say why.",
-    "evaluate": "Judge a model on a table: risks, errors, gates.",
+    "evaluate": "Evaluate a model on a table: risks, errors, gates.",
     "compare": "Compare risks and rivals on rows they have not seen.",
     "quantile-report": "Compare loss quantiles: what the tail gains, what it costs.",
     "predict": "Score the rows of a table; no target needed.",
@@ -90,7 +90,7 @@ def lrisk(
         ),
     ] = False,
 ) -> None:
-    """Learn and judge models on CSV and Parquet tables by spectral risks.
+    """Learn and evaluate models on CSV and Parquet tables by spectral risks.
 
     A spectral risk is a weighted average of the sorted losses: rising weights protect the worst
     rows, falling ones ignore them. Start with: lrisk fit DATA --target COLUMN -o model.json

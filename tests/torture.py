@@ -27,7 +27,7 @@ from helpers.forks import load_everything, start
 N_ROWS = 4000
 FIT = ["fit", "t.csv", "--target", "y", "--quiet", "--force", "--max-passes", "20"]
 FIT += ["-o", "model.json", "--losses", "losses.csv", "--trace", "trace.csv"]
-EVALUATE = ["evaluate", "kept.json", "t.csv", "--quiet", "--force", "--losses", "judged.csv"]
+EVALUATE = ["evaluate", "kept.json", "t.csv", "--quiet", "--force", "--losses", "evaluated.csv"]
 DETECT = ["detect-outliers", "t.csv", "--model", "kept.json", "--quiet", "--force"]
 DETECT += ["-o", "outliers.csv", "--contamination"]
 
@@ -44,7 +44,7 @@ class Work:
 WORKS = (
     Work([*FIT, "--risk", "mean"], [*FIT, "--risk", "superquantile:0.8"],
          ("model.json", "losses.csv", "trace.csv")),
-    Work([*EVALUATE, "--id", "a"], [*EVALUATE, "--id", "b"], ("judged.csv",)),
+    Work([*EVALUATE, "--id", "a"], [*EVALUATE, "--id", "b"], ("evaluated.csv",)),
     Work([*DETECT, "0.1"], [*DETECT, "0.2"], ("outliers.csv",)),
 )  # fmt: skip
 

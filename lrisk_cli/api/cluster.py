@@ -1,4 +1,4 @@
-"""Cluster the rows of a table: read, design, search, judge, write."""
+"""Cluster the rows of a table: read, design, search, evaluate, write."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +13,14 @@ from lrisk_cli.clusters.options import ClusterOutput, Clusters, ClusterSearch, p
 from lrisk_cli.design.design import Design, DesignOptions, encode_design, read_design
 from lrisk_cli.design.options import Columns
 from lrisk_cli.evaluation.agreement import Agreement, LabelTally
-from lrisk_cli.evaluation.cluster_judging import (
-    JudgedClusters,
+from lrisk_cli.evaluation.cluster_evaluation import (
+    EvaluatedClusters,
     RowViews,
     SeenRows,
     assignment_columns,
-    judge_clusters,
+    evaluate_clusters,
 )
-from lrisk_cli.evaluation.options.judging import Labels
+from lrisk_cli.evaluation.options.evaluating import Labels
 from lrisk_cli.models.cluster_fit import fit_clusters, require_numbers
 from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
 from lrisk_cli.progress import Report
@@ -87,14 +87,14 @@ class Clustered:
     """The clusters, how they do on their own rows and, for a page, what it shows of these."""
 
     model: ClusterModel
-    judged: JudgedClusters
+    evaluated: EvaluatedClusters
     notes: Sequence[str]
     timings: dict[str, float]
     seen: SeenRows | None
 
 
 def run(job: Job, report: Report, *, force: bool) -> Clustered:
-    """Read, design, cluster, judge; write the clusters and the assignments."""
+    """Read, design, cluster, evaluate; write the clusters and the assignments."""
     clock = Clock()
     for path in job.outputs:
         if path is not None:
@@ -113,7 +113,7 @@ def run(job: Job, report: Report, *, force: bool) -> Clustered:
     seen = None if job.page is None else _look(design, placed)
     # The largest array of all: from here on only distances are needed.
     design = replace(design, rows=design.rows.take(slice(0)))
-    judged = _judge(job, table, design, model, placed)
+    evaluated = _evaluate(job, table, design, model, placed)
     clock.lap("judge_s")
     if job.output is not None:
         save_clusters(job.output, model)
@@ -121,7 +121,7 @@ def run(job: Job, report: Report, *, force: bool) -> Clustered:
         write_table(job.assignments, _assignment_columns(job, design, placed))
     clock.lap("write_s")
     notes = (*design.notes, *_remarks(best.reseeded))
-    return Clustered(model, judged, notes, clock.timings(), seen)
+    return Clustered(model, evaluated, notes, clock.timings(), seen)
 
 
 def _look(design: Design, placed: Assignment) -> SeenRows:
@@ -135,15 +135,15 @@ def _look(design: Design, placed: Assignment) -> SeenRows:
     return views.seen(placed.losses)
 
 
-def _judge(
+def _evaluate(
     job: Job, table: Table, design: Design, model: ClusterModel, placed: Assignment
-) -> JudgedClusters:
+) -> EvaluatedClusters:
     """The figures of the clusters on their own rows."""
     agreement = (
         None if job.label is None else _compare(job, table, design, len(model.centres), placed)
     )
     counts = replace(design.counts, used=len(design.row_numbers))
-    return judge_clusters(model, counts, placed.clusters, placed.losses, agreement)
+    return evaluate_clusters(model, counts, placed.clusters, placed.losses, agreement)
 
 
 def _compare(

@@ -1,4 +1,4 @@
-"""Compare risks and baselines on a table: split it, fit every method, judge on unseen rows."""
+"""Compare risks and baselines on a table: split it, fit every method, evaluate on unseen rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +9,18 @@ from lrisk_cli.baselines.registry import parse_baselines
 from lrisk_cli.design.design import DesignOptions, read_design
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, UsageError, opt
-from lrisk_cli.evaluation.comparison import Comparison, ComparisonPlan, Judge, compare, judged_risks
+from lrisk_cli.evaluation.comparison import (
+    Comparison,
+    ComparisonPlan,
+    Evaluate,
+    compare,
+    reported_risks,
+)
 from lrisk_cli.evaluation.corruption import parse_corruption
-from lrisk_cli.evaluation.judging import tally_table
 from lrisk_cli.evaluation.metrics import Figures, tally_figures
 from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.evaluation.splits import folds, hold_out
+from lrisk_cli.evaluation.table_evaluation import tally_table
 from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import parse_loss
@@ -93,28 +99,28 @@ def run(job: Job, report: Report, *, force: bool) -> Comparison:
     test, seed = job.splits.test, job.plan.seed
     check_apart([job.html], [*table.paths, *([] if test is None else [test])])
     raw = read_design(table, job.columns, report, split=test is None)
-    judge = None if test is None else _judge_by(job.data.beside(test))
+    evaluate = None if test is None else _evaluate_on(job.data.beside(test))
     splits, words = _split(len(raw.usable.rows.rows), job.splits, seed)
-    return compare(raw, job.columns, job.plan, splits, words, judge, report)
+    return compare(raw, job.columns, job.plan, splits, words, evaluate, report)
 
 
-def _judge_by(inputs: Inputs) -> Judge:
+def _evaluate_on(inputs: Inputs) -> Evaluate:
     """By the rows of another table, which is opened with the types of the first."""
 
-    def judge(model: Model) -> Figures:
+    def evaluate(model: Model) -> Figures:
         table = open_table(inputs, expected=model.encoding.dtypes)
-        judged = tally_table(model, table, None, keep=False, report=silent)
-        return tally_figures(judged.losses, judged_risks())
+        evaluated = tally_table(model, table, None, keep=False, report=silent)
+        return tally_figures(evaluated.losses, reported_risks())
 
-    return judge
+    return evaluate
 
 
 def _split(n_rows: int, asked: ComparisonSplits, seed: int) -> tuple[Sequence[Flags], str]:
-    """True for the rows to judge by, split after split; the same in words."""
+    """True for the rows to test on, split after split; the same in words."""
     named = [asked.cv is not None, asked.holdout is not None, asked.test is not None]
     if sum(named) > 1:
         every = f"{opt('cv')}, {opt('holdout')} and {opt('test')}"
-        raise UsageError(f"{every} all name rows to judge by; pass one of them")
+        raise UsageError(f"{every} all name rows to test on; pass one of them")
     if asked.test is not None:
         return [np.zeros(n_rows, dtype=np.bool_)], f"the rows of {asked.test}"
     repeats = asked.repeats

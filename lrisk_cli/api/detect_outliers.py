@@ -92,7 +92,7 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         top=ranked.top,
         named=count_named(ranked.explained.reasons),
         curve=score_curve(subject, ascending),
-        verdicts=job.checks.judge(figures),
+        gate_results=job.checks.apply(figures),
         notes=subject.notes,
         ranking_path=job.output,
         timings=clock.timings(),

@@ -11,18 +11,17 @@ from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.errors import InvalidOption
 from lrisk_cli.evaluation.agreement import LabelTally
 from lrisk_cli.evaluation.checks import Checks, make_checks
-from lrisk_cli.evaluation.cluster_judging import (
-    JudgedClusters,
+from lrisk_cli.evaluation.cluster_evaluation import (
+    EvaluatedClusters,
     RowViews,
     SeenRows,
     assignment_columns,
-    judge_clusters,
+    evaluate_clusters,
 )
-from lrisk_cli.evaluation.gates import Verdict
-from lrisk_cli.evaluation.judging import JudgedRows, judged_figures, judged_rows, tally_table
+from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.evaluation.metrics import Figures, Intervals, parse_risks
+from lrisk_cli.evaluation.options.evaluating import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.options.gates import Gates
-from lrisk_cli.evaluation.options.judging import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.rankings import losses_columns
 from lrisk_cli.evaluation.registry import (
     OF_CLUSTERS,
@@ -31,6 +30,12 @@ from lrisk_cli.evaluation.registry import (
     figures_of,
     metric_name,
     spell_metric,
+)
+from lrisk_cli.evaluation.table_evaluation import (
+    EvaluatedRows,
+    evaluated_rows,
+    figures_of_losses,
+    tally_table,
 )
 from lrisk_cli.evaluation.worst_rows import WorstRows
 from lrisk_cli.models.cluster_model import ClusterModel
@@ -72,7 +77,7 @@ class Job:
     exposure: str | None = None
 
     def outputs(self, checks: Checks) -> list[str | None]:
-        """The losses, the page and the verdicts; None for those not asked for."""
+        """The losses, the page and the results of the gates; None for those not asked for."""
         return [self.losses, self.page.path if self.page else None, checks.junit]
 
 
@@ -120,10 +125,10 @@ class Evaluation:
     figures: Figures
     intervals: Intervals | None
     checks: Checks
-    verdicts: Sequence[Verdict]
+    gate_results: Sequence[GateResult]
     paths: Sequence[str]
     worst: Sequence[str]
-    rows: JudgedRows | None
+    rows: EvaluatedRows | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,9 +137,9 @@ class ClusterEvaluation:
 
     path: str
     model: ClusterModel
-    judged: JudgedClusters
+    evaluated: EvaluatedClusters
     checks: Checks
-    verdicts: Sequence[Verdict]
+    gate_results: Sequence[GateResult]
     paths: Sequence[str]
     worst: Sequence[str]
     seen: SeenRows | None
@@ -142,16 +147,16 @@ class ClusterEvaluation:
     @property
     def counts(self) -> RowCounts:
         """What became of the rows."""
-        return self.judged.counts
+        return self.evaluated.counts
 
     @property
     def figures(self) -> Figures:
         """The figures that gates are held against."""
-        return self.judged.figures
+        return self.evaluated.figures
 
 
 def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluation:
-    """Load the model, score the table, judge; write the losses."""
+    """Load the model, score the table, evaluate; write the losses."""
     model = load_model(job.model)
     if isinstance(model, ClusterModel):
         if job.seed is not None:
@@ -193,9 +198,9 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     tally = tally_table(model, table, job.id_column, keep=keep, report=report, worst=worst)
     if job.losses is not None and tally.kept is not None:
         write_table(job.losses, _losses_columns(model, tally.kept))
-    figures, intervals = judged_figures(tally.losses, spectra, job.seed, report)
+    figures, intervals = figures_of_losses(tally.losses, spectra, job.seed, report)
     ascending = tally.losses.losses
-    page = None if job.page is None else judged_rows("judged", model, ascending, tally.sample)
+    page = None if job.page is None else evaluated_rows("evaluated", model, ascending, tally.sample)
     of_rows = figures_of(tally.rows, [Needs.ROWS, Needs.CELLS])
     return Evaluation(
         path=job.model,
@@ -204,7 +209,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         figures=figures,
         intervals=intervals,
         checks=checks,
-        verdicts=checks.judge(figures, of_rows | figures_of(model.fit, [Needs.FIT])),
+        gate_results=checks.apply(figures, of_rows | figures_of(model.fit, [Needs.FIT])),
         paths=table.paths,
         worst=[] if worst is None else worst.predicted(model),
         rows=page,
@@ -230,7 +235,7 @@ def _evaluate_clusters(
     kept, rows = _score_clusters(job, model, table, tally, views, report)
     losses, clusters = kept.joined("losses"), kept.joined("predictions")
     agreement = None if job.label is None else tally.agreement(losses)
-    judged = judge_clusters(model, rows.counts, clusters, losses, agreement, spectra)
+    evaluated = evaluate_clusters(model, rows.counts, clusters, losses, agreement, spectra)
     if job.losses is not None:
         outliers = kept.joined("outliers")
         write_table(
@@ -243,9 +248,9 @@ def _evaluate_clusters(
     return ClusterEvaluation(
         path=job.model,
         model=model,
-        judged=judged,
+        evaluated=evaluated,
         checks=checks,
-        verdicts=checks.judge(judged.figures, figures_of(rows, [Needs.ROWS, Needs.CELLS])),
+        gate_results=checks.apply(evaluated.figures, figures_of(rows, [Needs.ROWS, Needs.CELLS])),
         paths=table.paths,
         worst=worst.clustered(),
         seen=None if job.page is None else views.seen(losses),
@@ -273,5 +278,5 @@ def _score_clusters(
         if job.label is not None:
             cells: Any = scored.batch.columns[job.label]
             tally.add(cells[scored.kept], clusters)
-    rows.require_used(table.label, "judge")
+    rows.require_used(table.label, "evaluate")
     return kept, rows

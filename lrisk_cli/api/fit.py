@@ -1,4 +1,4 @@
-"""Fit models to a table: read, choose, design, solve, judge, write."""
+"""Fit models to a table: read, choose, design, solve, evaluate, write."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ from lrisk_cli.design.design import (
 )
 from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.errors import NotConvergedError, UsageError, opt
-from lrisk_cli.evaluation.metrics import Figures, judge_rows, parse_risks, tally_figures
+from lrisk_cli.evaluation.metrics import Figures, evaluate_rows, parse_risks, tally_figures
 from lrisk_cli.evaluation.splits import hold_out
 from lrisk_cli.models.fitting import (
     FitOptions,
@@ -40,8 +40,8 @@ from lrisk_cli.tables.table import Table, check_apart, open_table, write_table
 from lrisk_cli.types import Array, Flags
 
 if TYPE_CHECKING:
-    from lrisk_cli.evaluation.judging import JudgedRows
     from lrisk_cli.evaluation.selection import CrossValidation, Scheme
+    from lrisk_cli.evaluation.table_evaluation import EvaluatedRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +112,12 @@ class FitResult:
         """The figures of the rows to test on."""
         return next((self.figures[name] for name in self.figures if name != "training"), None)
 
-    def judged_rows(self) -> "list[JudgedRows]":
+    def evaluated_rows(self) -> "list[EvaluatedRows]":
         """What a page draws of the rows, where a page was asked for."""
-        from lrisk_cli.evaluation.judging import judged_rows
+        from lrisk_cli.evaluation.table_evaluation import evaluated_rows
 
         return [
-            judged_rows(name, self.model, np.sort(losses), sample)
+            evaluated_rows(name, self.model, np.sort(losses), sample)
             for name, (losses, sample) in self.seen.items()
         ]
 
@@ -134,7 +134,7 @@ class Fits:
 
 
 def run(job: Job, report: Report, *, force: bool) -> Fits:
-    """Read, choose if asked to, design, solve, judge; write models, losses and traces."""
+    """Read, choose if asked to, design, solve, evaluate; write models, losses and traces."""
     clock = Clock()
     check_files(job.asked, job.files, force=force)
     keep_out = _hold_out_rule(job)
@@ -153,7 +153,7 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     clock.lap("design_s")
     results = _solve(job, design, report)
     clock.lap("solve_s")
-    _judge(job, results, design, held_out, test, report)
+    _evaluate(job, results, design, held_out, test, report)
     # The largest array of all: from here on only its scores are needed.
     design = replace(design, rows=design.rows.take(slice(0)))
     clock.lap("test_s")
@@ -232,7 +232,7 @@ def _solve(job: Job, design: Design, report: Report) -> list[FitResult]:
     return results
 
 
-def _judge(
+def _evaluate(
     job: Job,
     results: list[FitResult],
     design: Design,
@@ -251,7 +251,7 @@ def _judge(
             of_held_out = score_design(result.model, held_out)
             _add_figures(result, "held out", held_out, of_held_out, paged=paged)
     if test is not None:
-        _judge_table(results, test, report)
+        _evaluate_table(results, test, report)
 
 
 def _add_figures(
@@ -259,19 +259,19 @@ def _add_figures(
 ) -> None:
     """The figures on the rows of a design and, for a page, what it draws of them."""
     model = result.model
-    result.figures[name] = judge_rows(
+    result.figures[name] = evaluate_rows(
         model.task, scored.losses, design.targets, scored.predictions, parse_risks(()),
         model.row_loss.metrics, half_squared=model.row_loss.quadratic,
     )  # fmt: skip
     if paged:
-        from lrisk_cli.evaluation.judging import sample_design
+        from lrisk_cli.evaluation.table_evaluation import sample_design
 
         result.seen[name] = scored.losses, sample_design(design, scored)
 
 
-def _judge_table(results: list[FitResult], table: Table, report: Report) -> None:
+def _evaluate_table(results: list[FitResult], table: Table, report: Report) -> None:
     """Add the figures of each model on a table, which is read once; they encode it alike."""
-    from lrisk_cli.evaluation.judging import SAMPLED_ROWS, make_tally
+    from lrisk_cli.evaluation.table_evaluation import SAMPLED_ROWS, make_tally
     from lrisk_cli.models.scoring import RowTally, columns_of, score_table
 
     models = [result.model for result in results]

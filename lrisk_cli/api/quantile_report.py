@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design.design import DesignOptions, RowCounts
 from lrisk_cli.evaluation.checks import Checks
-from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.evaluation.loss_comparison import (
     Outcome,
     SplitPlan,
@@ -18,7 +18,7 @@ from lrisk_cli.evaluation.loss_comparison import (
     compare_models,
 )
 from lrisk_cli.evaluation.paired_losses import Group
-from lrisk_cli.evaluation.quantile_gates import judge_outcome, needed_levels, not_compared
+from lrisk_cli.evaluation.quantile_gates import check_outcome, needed_levels, not_compared
 from lrisk_cli.evaluation.quantiles import Compared, Comparison
 from lrisk_cli.models.fitting import FitOptions
 from lrisk_cli.models.model import Model
@@ -52,7 +52,7 @@ class Splits:
 class QuantileResults:
     """All that a quantile report has to say. models: the baseline first.
 
-    quantiles: the levels asked for, which are among those of the comparison; verdicts: with the
+    quantiles: the levels asked for, which are among those of the comparison; gate_results: with the
     model that met the gate, or None where a gate is about the rows. by: what the groups are of.
     skipped: sentences on figures that an earlier run lacks; paths: of the table.
     """
@@ -64,7 +64,7 @@ class QuantileResults:
     by: str | None
     counts: RowCounts
     splits: Splits | None
-    verdicts: tuple[tuple[str | None, Verdict], ...]
+    gate_results: tuple[tuple[str | None, GateResult], ...]
     notes: tuple[str, ...]
     skipped: Sequence[str]
     paths: Sequence[str]
@@ -166,7 +166,7 @@ class Job:
 
 
 def run(job: Job, report: Report, *, force: bool) -> QuantileResults:
-    """Read, compare, judge."""
+    """Read, compare, evaluate."""
     for path in job.outputs:
         if path is not None:
             is_table = path == job.output and not is_json(path)
@@ -188,7 +188,7 @@ def run(job: Job, report: Report, *, force: bool) -> QuantileResults:
         by=job.by,
         counts=outcome.counts,
         splits=subject.splits(outcome),
-        verdicts=judge_outcome(outcome, job.quantiles, checks),
+        gate_results=check_outcome(outcome, job.quantiles, checks),
         notes=outcome.notes,
         skipped=not_compared(outcome, job.quantiles, checks),
         paths=table.paths,

@@ -7,7 +7,7 @@ from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary, without
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode
-from lrisk_cli.evaluation.options.judging import Labels
+from lrisk_cli.evaluation.options.evaluating import Labels
 from lrisk_cli.names import Standardize
 from lrisk_cli.native.options import Seed
 from lrisk_cli.reports.options import ClusterPage, Document, Messages

@@ -38,8 +38,8 @@ def compare(
 ) -> int:
     """Compare risks and rivals on rows they have not seen.
 
-    Every method learns from the same rows and features with the same penalty, and is judged on the
-    rows left out. With --corrupt the rows to learn from are spoilt in a known way first.
+    Every method learns from the same rows and features with the same penalty, and is evaluated on
+    the rows left out. With --corrupt the rows to learn from are spoilt in a known way first.
 
     Examples:
         lrisk compare sample_data/wine_quality_red.csv --target quality --cv 3

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+from lrisk_cli.commands.gate_results import conclude, only_file, unnamed
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary, without
-from lrisk_cli.commands.verdicts import conclude, only_file, unnamed
 from lrisk_cli.design.options import Columns
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, list_metrics
@@ -84,7 +84,7 @@ def detect_outliers(
     rows, count = outlier_sentences(found), describe_threshold(found)
     shown = Shown("detect-outliers", only_file(data.data), rows, count)
     skipped = job.checks.not_compared(found.figures)
-    return conclude(job.checks, unnamed(found.verdicts), skipped, shown)
+    return conclude(job.checks, unnamed(found.gate_results), skipped, shown)
 
 
 def _write_page(path: str | None, found: "Outliers") -> None:

@@ -1,14 +1,14 @@
-"""`lrisk evaluate`: judge a model on a table."""
+"""`lrisk evaluate`: evaluate a model on a table."""
 
 from typing import TYPE_CHECKING, Annotated
 
+from lrisk_cli.commands.gate_results import conclude, count_rows, only_file, unnamed
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.commands.predict import MISSING
-from lrisk_cli.commands.verdicts import conclude, count_rows, only_file, unnamed
 from lrisk_cli.design.options import EXPOSURE, Columns
+from lrisk_cli.evaluation.options.evaluating import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.options.gates import Gates
-from lrisk_cli.evaluation.options.judging import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, list_metrics, needs_of
 from lrisk_cli.models.options import ModelFile
 from lrisk_cli.names import Task
@@ -47,7 +47,7 @@ def evaluate(
     files: Files,
     messages: Messages,
 ) -> int:
-    """Judge a model on a table: risks, errors, gates.
+    """Evaluate a model on a table: risks, errors, gates.
 
     Losses are in units of the file: half the squared error, the negative log-probability of the
     class, or those of the loss that was fitted. Those of clusters are squared distances to the
@@ -74,7 +74,7 @@ def evaluate(
     count = count_rows(found.counts.used, found.worst)
     shown = Shown("evaluate", only_file(found.paths), found.worst, count)
     skipped = found.checks.not_compared(found.figures)
-    return conclude(found.checks, unnamed(found.verdicts), skipped, shown)
+    return conclude(found.checks, unnamed(found.gate_results), skipped, shown)
 
 
 def _show(found: "Evaluation | ClusterEvaluation", *, as_json: bool) -> None:

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+from lrisk_cli.commands.gate_results import conclude, only_file
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary
-from lrisk_cli.commands.verdicts import conclude, only_file
 from lrisk_cli.design.options import Columns
 from lrisk_cli.evaluation.options.comparing import ComparedModels, QuantileOutput, RandomSplits
 from lrisk_cli.evaluation.options.gates import Gates
@@ -74,7 +74,7 @@ def quantile_report(
         _write(results, output.output, page.html)
     _show(results, as_json=document.json)
     shown = Shown("quantile-report", only_file(results.paths), (), "")
-    return conclude(job.checks, results.verdicts, results.skipped, shown)
+    return conclude(job.checks, results.gate_results, results.skipped, shown)
 
 
 def _write(results: "QuantileResults", output: str | None, html: str | None) -> None:

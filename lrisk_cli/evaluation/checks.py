@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lrisk_cli.evaluation.gates import Figures, Gate, StoredFigures, Verdict, judge
+from lrisk_cli.evaluation.gates import Figures, Gate, GateResult, StoredFigures, check_gates
 from lrisk_cli.evaluation.options.gates import Gates as GateOptions
 from lrisk_cli.evaluation.registry import is_risk
 
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """Checks of figures. junit, github: additional outputs of the verdicts."""
+    """Checks of figures. junit, github: additional outputs of their results."""
 
     command: str
     gates: tuple[Gate, ...]
@@ -28,10 +28,10 @@ class Checks:
         """The risks that gates mention."""
         return [gate.metric for gate in self.gates if is_risk(gate.metric)]
 
-    def judge(self, figures: Figures, others: Figures | None = None) -> tuple[Verdict, ...]:
+    def apply(self, figures: Figures, others: Figures | None = None) -> tuple[GateResult, ...]:
         """Of each gate, then of each stored figure. others: what gates alone can ask for."""
         compared = () if self.stored is None else self.stored.gates(figures)
-        return judge((*self.gates, *compared), {**figures, **(others or {})})
+        return check_gates((*self.gates, *compared), {**figures, **(others or {})})
 
     def not_compared(self, figures: Figures, model: str | None = None) -> list[str]:
         """A sentence for each figure that is not in both runs."""

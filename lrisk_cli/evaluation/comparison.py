@@ -28,7 +28,7 @@ from lrisk_cli.design.design import (
 )
 from lrisk_cli.errors import DataError, join_words
 from lrisk_cli.evaluation.corruption import Corruption, Planted, check_targets, corrupt
-from lrisk_cli.evaluation.metrics import Figures, judge_rows
+from lrisk_cli.evaluation.metrics import Figures, evaluate_rows
 from lrisk_cli.features.features import Features
 from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, score_design
 from lrisk_cli.models.model import Model
@@ -40,7 +40,7 @@ from lrisk_cli.types import Array, Flags, Targets
 
 ORACLE = "oracle"
 Method = FitOptions | Baseline | str
-Judge = Callable[[Model], Figures]
+Evaluate = Callable[[Model], Figures]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Comparison:
     plan: ComparisonPlan
     results: tuple[MethodResult, ...]
     n_splits: int
-    judged_on: str
+    evaluated_on: str
     notes: tuple[str, ...]
 
     @property
@@ -136,7 +136,7 @@ class Comparison:
             return ""
         return (
             f"{100.0 * planted.fraction:g} % of the rows to learn from ({planted.kind}), none of "
-            f"those judged by; {ORACLE} learns from the other rows"
+            f"the test rows; {ORACLE} learns from the other rows"
         )
 
 
@@ -145,14 +145,14 @@ def compare(
     columns: DesignOptions,
     plan: ComparisonPlan,
     splits: Sequence[Flags],
-    judged_on: str,
-    judge: Judge | None = None,
+    evaluated_on: str,
+    evaluate: Evaluate | None = None,
     report: Report = silent,
 ) -> Comparison:
     """Fit every method on the training rows of each split, and evaluate it on the test rows.
 
-    splits: True for the usable rows to test on, (n,) each; judged_on: the same in words. judge:
-    evaluates on another table instead; then no split has test rows.
+    splits: True for the usable rows to test on, (n,) each; evaluated_on: the same in words.
+    evaluate: on another table instead; then no split has test rows.
     """
     task, notes = find_task(raw, columns.task)
     rivals, omitted = _choose_rivals(plan, task)
@@ -163,7 +163,7 @@ def compare(
     failures: dict[str, list[int]] = {}
     for at, left_out in enumerate(splits):
         train, test = _encode(raw, columns, left_out)
-        on_split = _SplitTrials(train, judge or _judge_by(test), plan, plan.seed + at)
+        on_split = _SplitTrials(train, evaluate or _evaluate_on(test), plan, plan.seed + at)
         for name, method in methods.items():
             try:
                 trials[name].append(on_split.run_trial(method))
@@ -179,7 +179,7 @@ def compare(
     failed = (f"{why} ({len(at)} of {len(splits)} splits)" for why, at in failures.items())
     notes = (*notes, *usable.notes, *omitted, *failed)
     return Comparison(
-        task, columns.exposure, usable.counts, plan, results, len(splits), judged_on, notes
+        task, columns.exposure, usable.counts, plan, results, len(splits), evaluated_on, notes
     )
 
 
@@ -220,25 +220,25 @@ def _encode(
     return encode_design(part, columns, hold_out=(lambda _: left_out) if left_out.any() else None)
 
 
-def _judge_by(test: Design | None) -> Judge:
+def _evaluate_on(test: Design | None) -> Evaluate:
     """By the rows that a split left out."""
     assert test is not None  # noqa: S101
 
-    def judge(model: Model) -> Figures:
+    def evaluate(model: Model) -> Figures:
         scored = score_design(model, test)
-        return judge_rows(
-            model.task, scored.losses, test.targets, scored.predictions, judged_risks(),
+        return evaluate_rows(
+            model.task, scored.losses, test.targets, scored.predictions, reported_risks(),
             model.row_loss.metrics, half_squared=model.row_loss.quadratic,
         )  # fmt: skip
 
-    return judge
+    return evaluate
 
 
 class _SplitTrials:
     """One split: the training rows, corrupted if asked for, and the evaluation of a model."""
 
-    def __init__(self, train: Design, judge: Judge, plan: ComparisonPlan, seed: int) -> None:
-        self._judge, self._plan, self._seed = judge, plan, seed
+    def __init__(self, train: Design, evaluate: Evaluate, plan: ComparisonPlan, seed: int) -> None:
+        self._evaluate, self._plan, self._seed = evaluate, plan, seed
         self._clean = train
         self._planted: Planted | None = None
         if plan.corruption is not None:
@@ -257,7 +257,7 @@ class _SplitTrials:
         began = perf_counter()
         model, scores = self._fit(method)
         seconds = perf_counter() - began
-        figures = self._judge(model)
+        figures = self._evaluate(model)
         if self._planted is None:
             return Trial(figures, seconds)
         mask = self._planted.mask
@@ -303,7 +303,7 @@ def average_precision(scores: Array, mask: Flags) -> float:
     return float(np.sum(np.diff(recall, prepend=0.0) * precision))
 
 
-def judged_risks() -> tuple[Spectrum, ...]:
+def reported_risks() -> tuple[Spectrum, ...]:
     """The risks of the losses that are reported for every method."""
     return tuple(parse_risk(text) for text in EVALUATED_RISKS)
 

@@ -88,7 +88,9 @@ def corrupt(
         raise UsageError("flip changes classes and the target is a number; use label or feature")
     n_bad = round(corruption.fraction * n_rows)
     if n_bad == 0:
-        raise DataError(f"{corruption} of {n_rows} rows is none; use more rows or a larger share")
+        raise DataError(
+            f"{corruption} of {n_rows} rows is none; use more rows, or a larger fraction"
+        )
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, STREAM])))
     bad = np.sort(rng.permutation(n_rows)[:n_bad])
     y = y.copy()

@@ -89,7 +89,7 @@ class Worsening:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GateResult:
     """A gate, the figure it met, and whether its condition holds.
 
     A figure that does not exist (None) is taken for one that meets it.
@@ -113,13 +113,13 @@ class Verdict:
     def sentence(self) -> str:
         """What was found, in words, where the condition holds."""
         if self.value is None:
-            return f"{self.gate.metric} is not defined, so {self.gate} cannot be judged"
+            return f"{self.gate.metric} is not defined, so {self.gate} cannot be evaluated"
         return self.gate.finding(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFigures:
-    """Figures of an earlier run, by model where it judged several (otherwise of None).
+    """Figures of an earlier run, by model where it evaluated several (otherwise of None).
 
     fraction: by how much a figure may be worse.
     """
@@ -173,12 +173,12 @@ def parse_fraction(text: str) -> float:
     fraction = _read_number(number.strip()) / (100.0 if percent else 1.0)
     if rest or not (isfinite(fraction) and fraction >= 0.0):
         raise InvalidOption(
-            "max_worsening", f"takes a share that is not negative, as 10% or 0.1; got {text!r}"
+            "max_worsening", f"takes a fraction that is not negative, as 10% or 0.1; got {text!r}"
         )
     if fraction > 1.0 and not percent:
         raise InvalidOption(
             "max_worsening",
-            f"would be {100.0 * fraction:g} %; write {text}% or a share, as 0.1",
+            f"would be {100.0 * fraction:g} %; write {text}% or a fraction, as 0.1",
             text,
         )
     return fraction
@@ -189,14 +189,14 @@ def _read_number(text: str) -> float:
     return float(text) if _NUMBER.fullmatch(text) else float("nan")
 
 
-def judge(gates: Iterable[Gate | Worsening], metrics: Figures) -> tuple[Verdict, ...]:
-    """A verdict for each gate, in order."""
+def check_gates(gates: Iterable[Gate | Worsening], metrics: Figures) -> tuple[GateResult, ...]:
+    """A result for each gate, in order."""
     return tuple(_judge_one(gate, metrics[gate.metric]) for gate in gates)
 
 
-def _judge_one(gate: Gate | Worsening, value: float | None) -> Verdict:
+def _judge_one(gate: Gate | Worsening, value: float | None) -> GateResult:
     holds = value is None or _COMPARISONS[gate.comparison](value, gate.threshold)
-    return Verdict(gate, value, holds)
+    return GateResult(gate, value, holds)
 
 
 def read_stored(path: str, command: str, fraction: float) -> StoredFigures:

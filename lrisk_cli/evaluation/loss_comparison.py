@@ -32,7 +32,7 @@ class SplitPlan:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Models compared on rows. gaps: the widest one proved, by name; tested: rows judged."""
+    """Models compared on rows. gaps: the widest one proved, by name; tested: rows evaluated."""
 
     models: dict[str, Model]
     gaps: dict[str, float | None]
@@ -144,7 +144,7 @@ def _compared(
     if pairs.n_rows < 2:
         raise DataError(
             f"{table.label}: {pairs.n_rows} {'row is' if pairs.n_rows else 'rows are'} left to "
-            "judge; quantiles need two at least"
+            "evaluate; quantiles need two at least"
         )
     return pairs.compare(levels)
 

@@ -154,7 +154,7 @@ def risk_figures(ascending: Array, spectra: Iterable[Spectrum]) -> Figures:
     return figures | figures_of(ascending, [Needs.LOSSES])
 
 
-def judge_rows(
+def evaluate_rows(
     task: Task,
     losses: Array,
     targets: Targets,

@@ -1,11 +1,11 @@
-"""The figures of a quantile report that gates can ask for, and the verdicts on them."""
+"""The figures of a quantile report that gates can ask for, and the results of these gates."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from lrisk_cli.evaluation.checks import Checks
-from lrisk_cli.evaluation.gates import Verdict, judge
+from lrisk_cli.evaluation.gates import GateResult, check_gates
 from lrisk_cli.evaluation.loss_comparison import Outcome
 from lrisk_cli.evaluation.quantiles import CURVE, PairAt
 from lrisk_cli.evaluation.registry import OF_PAIRS, Needs, metrics_of, spell_metric
@@ -25,20 +25,23 @@ def needed_levels(quantiles: Sequence[float], checks: Checks) -> Array:
     return np.unique([*CURVE.tolist(), *wanted])
 
 
-def judge_outcome(
+def check_outcome(
     outcome: Outcome, quantiles: Sequence[float], checks: Checks
-) -> tuple[tuple[str | None, Verdict], ...]:
+) -> tuple[tuple[str | None, GateResult], ...]:
     """The gates about models on each of them, then those about the rows, once."""
     gates, stored = checks.gates, checks.stored
     about_rows = metrics_of([Needs.ROWS])
     of_models = [gate for gate in gates if gate.metric not in about_rows]
-    found: list[tuple[str | None, Verdict]] = []
+    found: list[tuple[str | None, GateResult]] = []
     for name, figures in _figures_by_model(outcome, quantiles).items():
         kept = () if stored is None else stored.gates(figures, name)
         gated = figures | {gate.metric: _figure(outcome, name, gate.metric) for gate in of_models}
-        found += [(name, verdict) for verdict in judge((*of_models, *kept), gated)]
+        found += [(name, result) for result in check_gates((*of_models, *kept), gated)]
     of_rows = [gate for gate in gates if gate.metric in about_rows]
-    return (*found, *((None, verdict) for verdict in judge(of_rows, {"n_rows": outcome.n_tested})))
+    return (
+        *found,
+        *((None, result) for result in check_gates(of_rows, {"n_rows": outcome.n_tested})),
+    )
 
 
 def not_compared(outcome: Outcome, quantiles: Sequence[float], checks: Checks) -> list[str]:

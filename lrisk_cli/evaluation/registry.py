@@ -49,8 +49,8 @@ _WHERE = {
 TASK_NEEDS = {Task.REGRESSION: Needs.NUMBERS, Task.CLASSIFICATION: Needs.CLASSES}
 # What metrics need that compare predictions with targets, whatever the loss.
 ERROR_NEEDS = frozenset({Needs.NUMBERS, Needs.CLASSES, Needs.COUNTS})
-# What is known of rows that a model of clusters, or detect-outliers, has judged; with labels; and
-# of models beside a baseline.
+# What is known of rows that a model of clusters, or detect-outliers, has evaluated; with labels;
+# and of models beside a baseline.
 OF_CLUSTERS = frozenset({Needs.FLAGS, Needs.ROWS, Needs.CELLS, Needs.LOSSES})
 OF_LABELS = frozenset({Needs.LABELS, Needs.PLANTED})
 OF_PAIRS = frozenset({Needs.PAIRS, Needs.ROWS})
@@ -299,10 +299,10 @@ def error_names(names: Iterable[str]) -> list[str]:
     return [name for name in names if name in known]
 
 
-def judges_predictions(name: str) -> bool:
+def measures_predictions(name: str) -> bool:
     """Whether a metric compares predictions with targets, so that it can choose between models."""
-    judging = {Needs.LOSSES, *ERROR_NEEDS}
-    return is_risk(name) or name in metrics_of(judging)
+    comparing = {Needs.LOSSES, *ERROR_NEEDS}
+    return is_risk(name) or name in metrics_of(comparing)
 
 
 def larger_is_better(name: str) -> bool:
@@ -333,7 +333,7 @@ def spell_metric(text: str, needs: Collection[Needs]) -> str:
     if elsewhere and name not in known:
         places = " or of ".join(_WHERE[each] for each in elsewhere)
         raise UsageError(
-            f"{name} is a metric of {places}, which is not judged here; known: "
+            f"{name} is a metric of {places}, which is not evaluated here; known: "
             + ", ".join(choice.spelling(each) for each, choice in known.items())
         )
     return spell(*parse_choice(text, "metric", known, RISK_ALIASES if risky else None))

@@ -17,14 +17,14 @@ from lrisk_cli.design.design import (
     find_task,
 )
 from lrisk_cli.errors import DataError, InvalidOption, opt, quote
-from lrisk_cli.evaluation.metrics import Figures, judge_rows
+from lrisk_cli.evaluation.metrics import Figures, evaluate_rows
 from lrisk_cli.evaluation.registry import (
     ERROR_NEEDS,
     Needs,
     is_risk,
-    judges_predictions,
     larger_is_better,
     list_metrics,
+    measures_predictions,
     metric_name,
 )
 from lrisk_cli.evaluation.splits import folds
@@ -110,11 +110,11 @@ def check_metric(text: str, task: Task, errors: Sequence[str] = ()) -> str:
     errors: the error metrics that the loss brings, where it is known.
     """
     name = metric_name(text, task, errors)
-    if not judges_predictions(name):
-        judging = list_metrics([*ERROR_NEEDS, Needs.LOSSES])
+    if not measures_predictions(name):
+        comparing = list_metrics([*ERROR_NEEDS, Needs.LOSSES])
         raise InvalidOption(
             "select_by",
-            f"does not judge predictions; choose a risk of the losses or one of {judging}",
+            f"does not evaluate predictions; choose a risk of the losses or one of {comparing}",
             name,
         )
     return name
@@ -128,7 +128,7 @@ def cross_validate(
     rows: Index,
     report: Report = silent,
 ) -> CrossValidation:
-    """Fit every candidate without each fold in turn, and judge it on that fold.
+    """Fit every candidate without each fold in turn, and evaluate it on that fold.
 
     Means, scales, categories and fills are learned anew from the rows of each fit. rows: the
     usable rows that take part. One copy of them is in memory at a time, beside `raw`.
@@ -139,12 +139,14 @@ def cross_validate(
     fold_of = folds(len(rows), scheme.n_folds, scheme.seed)
     # A category that occurs only in the held-out fold is due to the split, not the table.
     columns = replace(columns, task=task, unseen=Unseen.OTHER)
-    judged = []
+    evaluated = []
     for fold in range(scheme.n_folds):
         place = f"{fold + 1} of {scheme.n_folds}"
         # No other reference is kept, so its designs are freed before the next are made.
-        judged.append(
-            _judge(*_split(raw, columns, rows, fold_of == fold, place), candidates, scheme.metric)
+        evaluated.append(
+            _evaluate(
+                *_split(raw, columns, rows, fold_of == fold, place), candidates, scheme.metric
+            )
         )
         report(Progress("cross-validate", fold + 1, scheme.n_folds, f"{len(candidates)} fits each"))
     return CrossValidation(
@@ -153,12 +155,12 @@ def cross_validate(
             Candidate(
                 options,
                 options.l2 or 1.0 / len(rows),
-                tuple(fold.values[at] for fold in judged),
-                sum(not fold.proved[at] for fold in judged),
+                tuple(fold.values[at] for fold in evaluated),
+                sum(not fold.proved[at] for fold in evaluated),
             )
             for at, options in enumerate(candidates)
         ),
-        _notes(judged),
+        _notes(evaluated),
     )
 
 
@@ -174,8 +176,8 @@ class _Fold:
     oddities: tuple[str, ...]
 
 
-def _judge(train: Design, test: Design, candidates: Sequence[FitOptions], metric: str) -> _Fold:
-    """Fit every candidate to some rows, each from where the last ended, and judge it on others."""
+def _evaluate(train: Design, test: Design, candidates: Sequence[FitOptions], metric: str) -> _Fold:
+    """Fit every candidate to some rows, each from where the last ended; evaluate it on others."""
     values, proved = [0.0] * len(candidates), [False] * len(candidates)
     features, W = make_features(train, candidates[0]), None
     for at in _neighbours(candidates):
@@ -214,7 +216,7 @@ def _figure(model: Model, test: Design, metric: str) -> float:
     """The metric of the model on the rows left out."""
     spectra = (parse_risk(metric),) if is_risk(metric) else ()
     scored = score_design(model, test)
-    figures: Figures = judge_rows(
+    figures: Figures = evaluate_rows(
         model.task, scored.losses, test.targets, scored.predictions, spectra,
         model.row_loss.metrics, half_squared=model.row_loss.quadratic,
     )  # fmt: skip
@@ -230,9 +232,9 @@ def _figure(model: Model, test: Design, metric: str) -> float:
 def _oddities(train: Design, test: Design) -> Iterator[str]:
     """What a fold lacks that the table has, as sentences without their beginning."""
     encoding = train.encoding
-    learned, judged = train.rows.column_stats(), test.rows.column_stats()
+    learned, evaluated = train.rows.column_stats(), test.rows.column_stats()
     constant = learned.smallest == learned.largest
-    varies = (judged.smallest != learned.smallest) | (judged.largest != learned.smallest)
+    varies = (evaluated.smallest != learned.smallest) | (evaluated.largest != learned.smallest)
     for at in np.flatnonzero(constant & varies):
         yield f"column '{encoding.column_names[at]}' is constant in the rows to learn from"
     classes = encoding.target.classes
@@ -244,16 +246,16 @@ def _oddities(train: Design, test: Design) -> Iterator[str]:
         stop += feature.n_columns
         columns = slice(stop - feature.n_columns, stop - feature.indicator)
         if feature.kind == "category" and not test.rows.all_marked(columns):
-            yield f"rows are judged whose category of '{feature.name}' was not learned"
+            yield f"rows are evaluated whose category of '{feature.name}' was not learned"
 
 
-def _notes(judged: Sequence[_Fold]) -> tuple[str, ...]:
-    counts = Counter(finding for fold in judged for finding in fold.oddities)
+def _notes(evaluated: Sequence[_Fold]) -> tuple[str, ...]:
+    counts = Counter(finding for fold in evaluated for finding in fold.oddities)
     notes = [
-        f"cross-validation: in {count} of {len(judged)} folds {finding}"
+        f"cross-validation: in {count} of {len(evaluated)} folds {finding}"
         for finding, count in counts.items()
     ]
-    n_unproved = sum(fold.proved.count(False) for fold in judged)
+    n_unproved = sum(fold.proved.count(False) for fold in evaluated)
     if n_unproved:
         notes.append(f"cross-validation: {n_unproved} fits did not reach {opt('tol')}")
     return tuple(notes)

@@ -65,7 +65,7 @@ class ClusterModel:
 
     @property
     def row_loss(self) -> SquaredLoss:
-        """What a distance is judged as: half the squared size of an error."""
+        """What a distance is evaluated as: half the squared size of an error."""
         return SquaredLoss()
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from lrisk_cli.design.raw_rows import RowCounts
-from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.evaluation.metrics import Figures, risk_figures
 from lrisk_cli.evaluation.rankings import largest_first, rank_order
 from lrisk_cli.evaluation.registry import Needs, figures_of
@@ -75,7 +75,7 @@ class Outliers:
     top: Sequence[TopRow]
     named: Mapping[str, int]
     curve: Array
-    verdicts: Sequence[Verdict]
+    gate_results: Sequence[GateResult]
     notes: Sequence[str]
     ranking_path: str | None
     timings: Mapping[str, float]

@@ -34,7 +34,7 @@ from lrisk_cli.reports.pictures import draw_picture
 if TYPE_CHECKING:
     from lrisk_cli.api.cluster import Clustered
     from lrisk_cli.api.evaluate import ClusterEvaluation
-    from lrisk_cli.evaluation.cluster_judging import JudgedClusters, SeenRows
+    from lrisk_cli.evaluation.cluster_evaluation import EvaluatedClusters, SeenRows
 
 MAX_COLUMNS = 40
 MAX_CENTRES = 8
@@ -49,46 +49,48 @@ def cluster_page(
     found: "Clustered", seen: "SeenRows", shape: Shape | None, command_line: str
 ) -> Page:
     """Clusters just found. shape: height and width, where columns are pixels of a picture."""
-    model, judged = found.model, found.judged
+    model, evaluated = found.model, found.evaluated
     search = facts_block(search_facts(model), beside=len(model.fit.starts) > 1)
     sections = [
-        Section("At a glance", [_tiles(model, judged), *notes_block(found.notes)]),
-        *_row_sections(model, judged, seen, shape),
+        Section("At a glance", [_tiles(model, evaluated), *notes_block(found.notes)]),
+        *_row_sections(model, evaluated, seen, shape),
         Section("The search", [*_drawn(search_plots(model), "search"), search]),
-        Section("What was done", [facts_block(_facts(model, judged))]),
+        Section("What was done", [facts_block(_facts(model, evaluated))]),
     ]
     k = len(model.centres)
-    title = f"{k} cluster{'s' * (k != 1)} of {judged.counts.used:,} rows by {model.risk}"
-    return Page("cluster", title, _lead(model, judged), sections, command_line)
+    title = f"{k} cluster{'s' * (k != 1)} of {evaluated.counts.used:,} rows by {model.risk}"
+    return Page("cluster", title, _lead(model, evaluated), sections, command_line)
 
 
 def cluster_evaluation_page(
     found: "ClusterEvaluation", seen: "SeenRows", shape: Shape | None, command_line: str
 ) -> Page:
-    """Clusters judged on a table."""
-    model, judged = found.model, found.judged
+    """Clusters evaluated on a table."""
+    model, evaluated = found.model, found.evaluated
     sections = [
-        Section("At a glance", [_tiles(model, judged)]),
-        *gates_section(found.verdicts),
-        *_row_sections(model, judged, seen, shape),
-        Section("What was done", [facts_block(_facts(model, judged, found.path))]),
+        Section("At a glance", [_tiles(model, evaluated)]),
+        *gates_section(found.gate_results),
+        *_row_sections(model, evaluated, seen, shape),
+        Section("What was done", [facts_block(_facts(model, evaluated, found.path))]),
     ]
-    lead = _lead(model, judged)
-    if found.verdicts:
-        lead += f" {count_failed(found.verdicts)}."
-    title = f"{found.path} on {judged.counts.used:,} rows"
+    lead = _lead(model, evaluated)
+    if found.gate_results:
+        lead += f" {count_failed(found.gate_results)}."
+    title = f"{found.path} on {evaluated.counts.used:,} rows"
     return Page("evaluate", title, lead, sections, command_line)
 
 
 def _row_sections(
-    model: ClusterModel, judged: "JudgedClusters", seen: "SeenRows", shape: Shape | None
+    model: ClusterModel, evaluated: "EvaluatedClusters", seen: "SeenRows", shape: Shape | None
 ) -> list[Section]:
     """The rows among the clusters, the clusters' sizes and labels, the farthest rows."""
-    share = share_plot(model, judged)
-    agreement = judged.agreement
+    share = share_plot(model, evaluated)
+    agreement = evaluated.agreement
     return [
-        Section("Rows", [*_drawn(row_plots(model, judged, seen), "rows"), _risks(judged)]),
-        Section("Clusters", [*_drawn([share] if share else [], "shares"), _sizes(model, judged)]),
+        Section("Rows", [*_drawn(row_plots(model, evaluated, seen), "rows"), _risks(evaluated)]),
+        Section(
+            "Clusters", [*_drawn([share] if share else [], "shares"), _sizes(model, evaluated)]
+        ),
         *([] if agreement is None else [_labels(agreement)]),
         Section("Centres", _centres(model, shape), lead=_units(model)),
         Section("The farthest rows", [_farthest(model, seen, shape)]),
@@ -99,20 +101,20 @@ def _drawn(plots: Sequence[Plot], name: str) -> list[Block]:
     return [draw(plot, f"{name}{k}") for k, plot in enumerate(plots)]
 
 
-def _lead(model: ClusterModel, judged: "JudgedClusters") -> str:
-    lead = f"Outliers: {outliers_fact(model, judged).text}."
-    agreement = judged.agreement
+def _lead(model: ClusterModel, evaluated: "EvaluatedClusters") -> str:
+    lead = f"Outliers: {outliers_fact(model, evaluated).text}."
+    agreement = evaluated.agreement
     if agreement is not None:
         lead += f" {100.0 * agreement.accuracy:.4g} % of the labelled rows to find are in the "
         lead += "cluster of their label."
     return lead
 
 
-def _tiles(model: ClusterModel, judged: "JudgedClusters") -> Tiles:
-    n_rows, n_outliers, k = sum(judged.sizes), sum(judged.outliers), len(model.centres)
+def _tiles(model: ClusterModel, evaluated: "EvaluatedClusters") -> Tiles:
+    n_rows, n_outliers, k = sum(evaluated.sizes), sum(evaluated.outliers), len(model.centres)
     border = model.outlier_distance
     word = "this risk counts every row" if border is None else f"beyond {brief(border)}"
-    figures = judged.figures
+    figures = evaluated.figures
     items = [
         ("rows", f"{n_rows:,}", f"in {k} cluster{'s' * (k != 1)}"),
         ("outliers", f"{n_outliers:,}", f"{100.0 * n_outliers / n_rows:.3g} % of the rows, {word}"),
@@ -124,36 +126,36 @@ def _tiles(model: ClusterModel, judged: "JudgedClusters") -> Tiles:
         "accuracy": "clusters paired with labels",
         "average_precision": "of finding the planted outliers",
     }
-    of_labels = {} if judged.agreement is None else judged.agreement.figures
+    of_labels = {} if evaluated.agreement is None else evaluated.agreement.figures
     items += [(name, brief(of_labels[name]), word) for name, word in words.items()
               if of_labels.get(name) is not None]  # fmt: skip
     return Tiles(items)
 
 
-def _risks(judged: "JudgedClusters") -> Table:
-    of_labels = {} if judged.agreement is None else judged.agreement.figures
-    names = [name for name in judged.figures if name not in of_labels]
-    rows = [[name, figure(judged.figures[name])] for name in (*names, *of_labels)]
+def _risks(evaluated: "EvaluatedClusters") -> Table:
+    of_labels = {} if evaluated.agreement is None else evaluated.agreement.figures
+    names = [name for name in evaluated.figures if name not in of_labels]
+    rows = [[name, figure(evaluated.figures[name])] for name in (*names, *of_labels)]
     return Table(
         "Risks of the squared distances, then shares", ["figure", "value"], rows, beside=True
     )
 
 
-def _sizes(model: ClusterModel, judged: "JudgedClusters") -> Table:
-    agreement = judged.agreement
+def _sizes(model: ClusterModel, evaluated: "EvaluatedClusters") -> Table:
+    agreement = evaluated.agreement
     heads = ["cluster", "rows", "share", "outliers", "weight when found"]
     heads += [] if agreement is None else ["label"]
-    total = sum(judged.sizes)
+    total = sum(evaluated.sizes)
     rows = [
         [
             str(j),
             f"{size:,}",
             f"{100.0 * size / total:.3g} %",
-            f"{judged.outliers[j]:,}",
+            f"{evaluated.outliers[j]:,}",
             f"{100.0 * model.weights[j] / model.weights.sum():.3g} %",
             *([] if agreement is None else [agreement.pairing[j] or ""]),
         ]
-        for j, size in enumerate(judged.sizes)
+        for j, size in enumerate(evaluated.sizes)
     ]
     return Table("Rows, outliers and weight of each cluster", heads, rows, beside=True)
 
@@ -170,9 +172,9 @@ def _labels(agreement: Agreement) -> Section:
     heads = ["label", *(f"cluster {j}" for j in shown)]
     words = "Clusters are paired with labels one to one, so that most rows agree."
     if not all(agreement.inliers):
-        words += " * planted outliers: judged by their distance only."
+        words += " * planted outliers: evaluated by their distance only."
     if agreement.n_unlabelled:
-        words += f" {agreement.n_unlabelled} rows have no label and are not judged by it."
+        words += f" {agreement.n_unlabelled} rows have no label and are not evaluated by it."
     return Section("Labels", [Table("Rows by label and cluster", heads, rows)], lead=words)
 
 
@@ -273,15 +275,17 @@ def _units(model: ClusterModel) -> str:
     return words
 
 
-def _facts(model: ClusterModel, judged: "JudgedClusters", path: str | None = None) -> list[Fact]:
+def _facts(
+    model: ClusterModel, evaluated: "EvaluatedClusters", path: str | None = None
+) -> list[Fact]:
     standardised = model.fit.objective_scale == "standardised"
     scale = ", each centred and scaled by its deviation" if standardised else " as they are"
     weightless = "the risk gives such rows less than a hundredth of an even weight"
     return [
         cluster_fact(model, path),
-        rows_fact(judged.counts),
+        rows_fact(evaluated.counts),
         Fact("distances", f"squared and summed over the columns{scale}"),
-        outliers_fact(model, judged),
+        outliers_fact(model, evaluated),
         Fact("outliers count", "" if model.outlier_distance is None else weightless),
         Fact("fingerprint of the rows clustered", model.fit.fingerprint),
     ]

@@ -14,7 +14,7 @@ from lrisk_cli.reports.plots import MAX_POINTS, QUANTILES
 from lrisk_cli.types import Array, Flags
 
 if TYPE_CHECKING:
-    from lrisk_cli.evaluation.cluster_judging import JudgedClusters, SeenRows
+    from lrisk_cli.evaluation.cluster_evaluation import EvaluatedClusters, SeenRows
 
 Codes = NDArray[np.intp]
 
@@ -25,13 +25,13 @@ MOST_COLUMNS = 24
 AXIS_ROWS = 300
 
 
-def row_plots(model: ClusterModel, judged: "JudgedClusters", seen: "SeenRows") -> list[Plot]:
+def row_plots(model: ClusterModel, evaluated: "EvaluatedClusters", seen: "SeenRows") -> list[Plot]:
     """The rows in the plane, where there is one, and how far they are from their centres."""
-    flat = [plane_plot(model, judged, seen)] if seen.X.shape[1] > 1 else []
+    flat = [plane_plot(model, evaluated, seen)] if seen.X.shape[1] > 1 else []
     return [*flat, distance_plot(model, seen)]
 
 
-def plane_plot(model: ClusterModel, judged: "JudgedClusters", seen: "SeenRows") -> Plot:
+def plane_plot(model: ClusterModel, evaluated: "EvaluatedClusters", seen: "SeenRows") -> Plot:
     """Rows and centres in the plane where the centres lie farthest apart; outliers are crosses."""
     points, centres, labels, words = _flatten(model, seen)
     edges = _edges(points, centres)
@@ -39,14 +39,14 @@ def plane_plot(model: ClusterModel, judged: "JudgedClusters", seen: "SeenRows") 
     n_rows, n_shown, n_beyond = len(seen.distances), len(points), int(np.sum(~inside))
     note = f"{n_shown:,} of {n_rows:,} rows, evenly chosen. " if n_shown < n_rows else ""
     note += f"{n_beyond} lie beyond the edges. " if n_beyond else ""
-    n_outliers, k = sum(judged.outliers), len(model.centres)
+    n_outliers, k = sum(evaluated.outliers), len(model.centres)
     title = f"{k} cluster{'s' * (k != 1)} of {n_rows:,} rows"
     if n_outliers:
         title = f"{n_outliers:,} of {n_rows:,} rows lie far from every centre"
     return Plot(
         title=title,
         alternative=f"Rows as points and the {k} centres as larger ones. {words} Rows of each "
-        f"cluster: {', '.join(map(str, judged.sizes[:MOST_COLUMNS]))}; outliers: {n_outliers}.",
+        f"cluster: {', '.join(map(str, evaluated.sizes[:MOST_COLUMNS]))}; outliers: {n_outliers}.",
         x_label=labels[0],
         y_label=labels[1],
         series=_clouds(seen, points, centres, inside),
@@ -175,13 +175,13 @@ def distance_plot(model: ClusterModel, seen: "SeenRows") -> Plot:
     )
 
 
-def share_plot(model: ClusterModel, judged: "JudgedClusters") -> Plot | None:
+def share_plot(model: ClusterModel, evaluated: "EvaluatedClusters") -> Plot | None:
     """The fraction of rows in each cluster, and of the weight when it was found."""
     k = len(model.centres)
     if not 1 < k <= MOST_COLUMNS:
         return None
     y = np.arange(k, dtype=np.float64)
-    rows = np.array(judged.sizes, np.float64) / sum(judged.sizes)
+    rows = np.array(evaluated.sizes, np.float64) / sum(evaluated.sizes)
     weights = model.weights / model.weights.sum()
     largest, smallest = int(np.argmax(rows)), int(np.argmin(rows))
     return Plot(

@@ -20,12 +20,12 @@ from lrisk_cli.reports.facts import (
     rows_fact,
 )
 from lrisk_cli.reports.model_facts import describe_features, recorded_rows
-from lrisk_cli.reports.terminal import print_facts, print_grid, print_rows, print_verdicts
+from lrisk_cli.reports.terminal import print_facts, print_gates, print_grid, print_rows
 
 if TYPE_CHECKING:
     from lrisk_cli.api.cluster import Clustered
     from lrisk_cli.api.evaluate import ClusterEvaluation
-    from lrisk_cli.evaluation.cluster_judging import JudgedClusters
+    from lrisk_cli.evaluation.cluster_evaluation import EvaluatedClusters
 
 # Wider tables of centres do not fit a terminal; longer ones are for `show`.
 MOST_CENTRES = 8
@@ -34,22 +34,22 @@ MOST_COLUMNS = 8
 
 def print_clusters(saved_to: str | None, found: "Clustered") -> None:
     """What `cluster` did and found."""
-    model, judged = found.model, found.judged
+    model, evaluated = found.model, found.evaluated
     print_facts(
         [
             cluster_fact(model),
-            rows_fact(judged.counts),
+            rows_fact(evaluated.counts),
             *search_facts(model),
-            outliers_fact(model, judged),
+            outliers_fact(model, evaluated),
             *note_facts(found.notes),
         ]
     )
     _print_curve(model)
     print()
-    _print_sizes(judged)
+    _print_sizes(evaluated)
     _print_centres(model, MOST_COLUMNS)
     print()
-    _print_figures(judged)
+    _print_figures(evaluated)
     print()
     print(
         f"saved to {saved_to}"
@@ -64,14 +64,14 @@ def print_cluster_evaluation(found: "ClusterEvaluation") -> None:
         [
             cluster_fact(found.model, found.path),
             rows_fact(found.counts),
-            outliers_fact(found.model, found.judged),
+            outliers_fact(found.model, found.evaluated),
         ]
     )
     print()
-    _print_sizes(found.judged)
+    _print_sizes(found.evaluated)
     print()
-    _print_figures(found.judged)
-    print_verdicts(found.verdicts)
+    _print_figures(found.evaluated)
+    print_gates(found.gate_results)
 
 
 def print_cluster_model(path: str, model: ClusterModel) -> None:
@@ -110,26 +110,26 @@ def search_facts(model: ClusterModel) -> list[Fact]:
     ]
 
 
-def outliers_fact(model: ClusterModel, judged: "JudgedClusters") -> Fact:
+def outliers_fact(model: ClusterModel, evaluated: "EvaluatedClusters") -> Fact:
     """How many rows lie far from every centre, and how far that is."""
-    border, total = model.outlier_distance, sum(judged.outliers)
+    border, total = model.outlier_distance, sum(evaluated.outliers)
     values = {"outliers": {"rows": total, "distance": border}}
     if border is None:
         return Fact("outliers", "none: this risk counts every row", values)
-    share = 100.0 * total / sum(judged.sizes)
+    share = 100.0 * total / sum(evaluated.sizes)
     rows = f"{plural(total, 'row')} ({share:.3g} %)"
     return Fact("outliers", f"{rows} farther than {number(border)} from every centre", values)
 
 
 def cluster_document(path: str | None, found: "Clustered") -> dict[str, Any]:
     """What `cluster --json` prints."""
-    model, judged = found.model, found.judged
+    model, evaluated = found.model, found.evaluated
     return {
         "command": "cluster",
         "model": path,
         **document_of([cluster_fact(model), *search_facts(model)]),
-        "clusters": _clusters(model, judged),
-        **_judged_document(model, judged),
+        "clusters": _clusters(model, evaluated),
+        **_evaluation_document(model, evaluated),
         "notes": list(found.notes),
         "timings": dict(found.timings),
     }
@@ -137,7 +137,7 @@ def cluster_document(path: str | None, found: "Clustered") -> dict[str, Any]:
 
 def cluster_evaluation_document(found: "ClusterEvaluation") -> dict[str, Any]:
     """What `evaluate --json` prints for clusters."""
-    each = zip(found.judged.sizes, found.judged.outliers, strict=True)
+    each = zip(found.evaluated.sizes, found.evaluated.outliers, strict=True)
     return {
         "command": "evaluate",
         "model": found.path,
@@ -145,8 +145,8 @@ def cluster_evaluation_document(found: "ClusterEvaluation") -> dict[str, Any]:
             {"cluster": j, "rows": rows, "outliers": outliers}
             for j, (rows, outliers) in enumerate(each)
         ],
-        **_judged_document(found.model, found.judged),
-        "gates": gates_document(found.verdicts),
+        **_evaluation_document(found.model, found.evaluated),
+        "gates": gates_document(found.gate_results),
     }
 
 
@@ -162,22 +162,22 @@ def cluster_model_document(path: str, model: ClusterModel) -> dict[str, Any]:
     }
 
 
-def _judged_document(model: ClusterModel, judged: "JudgedClusters") -> dict[str, Any]:
+def _evaluation_document(model: ClusterModel, evaluated: "EvaluatedClusters") -> dict[str, Any]:
     return {
-        **document_of([rows_fact(judged.counts), outliers_fact(model, judged)]),
-        "metrics": judged.figures,
-        "labels": None if judged.agreement is None else _labels(judged.agreement),
+        **document_of([rows_fact(evaluated.counts), outliers_fact(model, evaluated)]),
+        "metrics": evaluated.figures,
+        "labels": None if evaluated.agreement is None else _labels(evaluated.agreement),
     }
 
 
-def _clusters(model: ClusterModel, judged: "JudgedClusters | None") -> list[dict[str, Any]]:
+def _clusters(model: ClusterModel, evaluated: "EvaluatedClusters | None") -> list[dict[str, Any]]:
     names = model.encoding.column_names
     return [
         {
             "cluster": j,
             "rows": int(model.sizes[j]),
             "weight": float(model.weights[j]),
-            **({} if judged is None else {"outliers": judged.outliers[j]}),
+            **({} if evaluated is None else {"outliers": evaluated.outliers[j]}),
             "centre": dict(zip(names, centre.tolist(), strict=True)),
         }
         for j, centre in enumerate(model.centres)
@@ -210,13 +210,13 @@ def _print_curve(model: ClusterModel) -> None:
     print("The largest criterion is picked: Calinski and Harabasz's index of the weighted rows.")
 
 
-def _print_sizes(judged: "JudgedClusters") -> None:
+def _print_sizes(evaluated: "EvaluatedClusters") -> None:
     """Rows of each cluster, and how they divide by label; planted labels are starred."""
-    agreement = judged.agreement
+    agreement = evaluated.agreement
     heads = ["cluster", "rows", "outliers"]
     rows = [
         [str(j), str(size), str(outliers)]
-        for j, (size, outliers) in enumerate(zip(judged.sizes, judged.outliers, strict=True))
+        for j, (size, outliers) in enumerate(zip(evaluated.sizes, evaluated.outliers, strict=True))
     ]
     if agreement is not None:
         starred = zip(agreement.labels, agreement.inliers, strict=True)
@@ -244,16 +244,16 @@ def _print_centres(model: ClusterModel, most: int | None) -> None:
         print(f"and {len(order) - most} more columns that differ less")
 
 
-def _print_figures(judged: "JudgedClusters") -> None:
+def _print_figures(evaluated: "EvaluatedClusters") -> None:
     """Risks of the squared distances, then what the labels say."""
-    of_labels = {} if judged.agreement is None else judged.agreement.figures
+    of_labels = {} if evaluated.agreement is None else evaluated.agreement.figures
     rows = [["risk of the squared distance", "value"]]
-    risks = [name for name in judged.figures if name not in (*of_labels, "outlier_fraction")]
-    rows += [[name, figure(judged.figures[name])] for name in risks]
+    risks = [name for name in evaluated.figures if name not in (*of_labels, "outlier_fraction")]
+    rows += [[name, figure(evaluated.figures[name])] for name in risks]
     if of_labels:
         rows += [[], *([name, figure(value)] for name, value in of_labels.items())]
     print_rows(rows)
-    if judged.agreement is not None and not all(judged.agreement.inliers):
-        print("* planted outliers: judged by their distance only")
-    if judged.agreement is not None and judged.agreement.n_unlabelled:
-        print(f"{judged.agreement.n_unlabelled} rows have no label and are not judged by it")
+    if evaluated.agreement is not None and not all(evaluated.agreement.inliers):
+        print("* planted outliers: evaluated by their distance only")
+    if evaluated.agreement is not None and evaluated.agreement.n_unlabelled:
+        print(f"{evaluated.agreement.n_unlabelled} rows have no label and are not evaluated by it")

@@ -49,10 +49,10 @@ def comparison_page(comparison: "Comparison", command_line: str) -> Page:
     best = _best(comparison, main)
     n_methods = len(_without_oracle(comparison))
     lead = f"{best.method} has the {_word(main)} {main} of {n_methods} methods: "
-    title = f"{n_methods} methods compared, judged on {comparison.judged_on}"
+    title = f"{n_methods} methods compared, evaluated on {comparison.evaluated_on}"
     if n_methods == 1:
         lead = f"{best.method} has the {main} "
-        title = f"{best.method} judged on {comparison.judged_on}"
+        title = f"{best.method} evaluated on {comparison.evaluated_on}"
     lead += f"{_figures(best, main)}."
     return Page("compare", title, lead, sections, command_line, timed=True)
 

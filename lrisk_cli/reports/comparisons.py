@@ -38,9 +38,9 @@ def comparison_facts(comparison: "Comparison") -> list[Fact]:
         *_loss_facts(comparison),
         rows_fact(comparison.counts),
         Fact(
-            "judged on",
-            comparison.judged_on,
-            {"splits": comparison.n_splits, "judged_on": comparison.judged_on},
+            "evaluated on",
+            comparison.evaluated_on,
+            {"splits": comparison.n_splits, "judged_on": comparison.evaluated_on},
         ),
         Fact("corrupted", comparison.spoilt, {"corruption": comparison.corruption}),
     ]

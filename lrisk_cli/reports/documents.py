@@ -97,7 +97,7 @@ def evaluation_document(found: "Evaluation") -> dict[str, Any]:
         **document_of([rows_fact(found.counts)]),
         "metrics": found.figures,
         **({} if found.intervals is None else {"intervals": intervals}),
-        "gates": gates_document(found.verdicts),
+        "gates": gates_document(found.gate_results),
     }
 
 

@@ -13,7 +13,7 @@ from lrisk_cli.evaluation.metrics import Figures, Intervals
 from lrisk_cli.evaluation.registry import error_names
 
 if TYPE_CHECKING:
-    from lrisk_cli.evaluation.gates import Verdict
+    from lrisk_cli.evaluation.gates import GateResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,39 +101,43 @@ def figures_grid(figures: Mapping[str, Figures], intervals: Intervals | None = N
     return Grid(heads, rows, len(risks))
 
 
-def gates_document(verdicts: "Sequence[Verdict]") -> list[dict[str, Any]]:
-    """Each gate with what it judged."""
-    return [gate_document(verdict) for verdict in verdicts]
+def gates_document(gate_results: "Sequence[GateResult]") -> list[dict[str, Any]]:
+    """Each gate with what it evaluated."""
+    return [gate_document(result) for result in gate_results]
 
 
-def gate_document(verdict: "Verdict") -> dict[str, Any]:
+def gate_document(result: "GateResult") -> dict[str, Any]:
     """A gate, the figure it met, and whether that fails it, or is worth a warning."""
     from lrisk_cli.evaluation.gates import Worsening
 
-    gate = verdict.gate
+    gate = result.gate
     stored = {"stored": gate.stored} if isinstance(gate, Worsening) else {}
     return {
         "gate": str(gate),
         "metric": gate.metric,
-        "value": verdict.value,
+        "value": result.value,
         "comparison": gate.comparison,
         "threshold": gate.threshold,
         **stored,
-        "failed": verdict.failed,
-        "warned": verdict.warned,
+        "failed": result.failed,
+        "warned": result.warned,
     }
 
 
-def gate_row(verdict: "Verdict") -> list[str]:
+def gate_row(result: "GateResult") -> list[str]:
     """A gate, whether it held, and the figure it met."""
-    word = "FAILED" if verdict.failed else "warned" if verdict.warned else "passed"
-    return [f"gate {verdict.gate}", word, f"{verdict.gate.metric} is {figure(verdict.value)}"]
+    word = "FAILED" if result.failed else "warned" if result.warned else "passed"
+    return [
+        f"gate {result.gate}",
+        word,
+        f"{result.gate.metric} is {figure(result.value)}",
+    ]
 
 
-def count_failed(verdicts: "Sequence[Verdict]") -> str:
+def count_failed(gate_results: "Sequence[GateResult]") -> str:
     """ "1 of 3 gates failed"; nothing where there are none."""
-    n_failed = sum(verdict.failed for verdict in verdicts)
-    return f"{n_failed} of {len(verdicts)} gates failed" if verdicts else ""
+    n_failed = sum(result.failed for result in gate_results)
+    return f"{n_failed} of {len(gate_results)} gates failed" if gate_results else ""
 
 
 def largest_first(effects: Any) -> list[int]:

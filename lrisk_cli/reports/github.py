@@ -8,11 +8,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.evaluation.worst_rows import MOST_SHOWN
 from lrisk_cli.reports.facts import gate_row, plain
 
-NamedVerdict = tuple[str | None, Verdict]
+NamedGateResult = tuple[str | None, GateResult]
 
 # Cells of a table may hold very long texts.
 _LONGEST = 300
@@ -22,7 +22,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$@:])")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What was judged and what stands out. rows: a sentence for each of the worst, worst first.
+    """What was evaluated and what stands out. rows: a sentence for each of the worst, worst first.
 
     file: of the data, if it is one. count: how many rows there are, and how many of them matter.
     """
@@ -33,10 +33,10 @@ class Shown:
     count: str
 
 
-def annotations(shown: Shown, verdicts: Sequence[NamedVerdict]) -> list[str]:
+def annotations(shown: Shown, gate_results: Sequence[NamedGateResult]) -> list[str]:
     """Errors for failed gates, warnings for those that warn, notices for rows."""
-    failed = [_sentence(each) for each in verdicts if each[1].failed]
-    warned = [_sentence(each) for each in verdicts if each[1].warned]
+    failed = [_sentence(each) for each in gate_results if each[1].failed]
+    warned = [_sentence(each) for each in gate_results if each[1].warned]
     rows = [*shown.rows[:MOST_SHOWN], *([shown.count] if shown.count else [])]
     return [
         *_annotate("error", "gate failed", shown, _at_most_ten(failed, "gates failed")),
@@ -45,17 +45,17 @@ def annotations(shown: Shown, verdicts: Sequence[NamedVerdict]) -> list[str]:
     ]
 
 
-def step_summary(shown: Shown, verdicts: Sequence[NamedVerdict]) -> str:
+def step_summary(shown: Shown, gate_results: Sequence[NamedGateResult]) -> str:
     """A heading, the gates as a table, the worst rows as a list; in Markdown."""
-    n_failed = sum(verdict.failed for _, verdict in verdicts)
-    says = f"{n_failed} of {len(verdicts)} gates failed" if verdicts else "no gates"
+    n_failed = sum(result.failed for _, result in gate_results)
+    says = f"{n_failed} of {len(gate_results)} gates failed" if gate_results else "no gates"
     about = "" if shown.file is None else f" {shown.file}"
     lines = [f"### {_markdown(f'lrisk {shown.command}{about}: {says}')}", ""]
-    if verdicts:
-        lines += ["| gate | verdict | figure | |", "| --- | --- | --- | --- |"]
+    if gate_results:
+        lines += ["| gate | result | figure | |", "| --- | --- | --- | --- |"]
         lines += [
-            "| " + " | ".join(map(_markdown, [*gate_row(verdict), model or ""])) + " |"
-            for model, verdict in verdicts
+            "| " + " | ".join(map(_markdown, [*gate_row(result), model or ""])) + " |"
+            for model, result in gate_results
         ]
         lines.append("")
     if shown.count:
@@ -64,9 +64,9 @@ def step_summary(shown: Shown, verdicts: Sequence[NamedVerdict]) -> str:
     return "\n".join(lines).rstrip("\n") + "\n\n"
 
 
-def _sentence(named: NamedVerdict) -> str:
-    model, verdict = named
-    return verdict.sentence if model is None else f"{model}: {verdict.sentence}"
+def _sentence(named: NamedGateResult) -> str:
+    model, result = named
+    return result.sentence if model is None else f"{model}: {result.sentence}"
 
 
 def _at_most_ten(sentences: Sequence[str], what: str) -> list[str]:

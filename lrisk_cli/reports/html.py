@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from lrisk_cli import __version__
 from lrisk_cli.errors import UsageError
-from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.reports.facts import Fact, gate_row, plain
 from lrisk_cli.tables.table import write_bytes
 
@@ -180,13 +180,13 @@ def notes_block(notes: Sequence[str]) -> list[Block]:
 
 
 def gates_section(
-    verdicts: Sequence[Verdict], models: Sequence[str | None] | None = None
+    gate_results: Sequence[GateResult], models: Sequence[str | None] | None = None
 ) -> list[Section]:
     """The gates and what they met, if there are any. models: that met them, if several could."""
-    if not verdicts:
+    if not gate_results:
         return []
-    heads = ["gate", "verdict", "figure"]
-    rows = [gate_row(verdict) for verdict in verdicts]
+    heads = ["gate", "result", "figure"]
+    rows = [gate_row(result) for result in gate_results]
     if models is not None:
         heads.append("model")
         rows = [[*row, model or ""] for row, model in zip(rows, models, strict=True)]

@@ -3,31 +3,35 @@
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from lrisk_cli.evaluation.gates import Verdict
+from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.reports.facts import plain
 
-NamedVerdict = tuple[str | None, Verdict]
+NamedGateResult = tuple[str | None, GateResult]
 
 
 def junit_document(
-    command: str, subject: str, verdicts: Sequence[NamedVerdict], skipped: Sequence[str]
+    command: str, subject: str, gate_results: Sequence[NamedGateResult], skipped: Sequence[str]
 ) -> bytes:
-    """One suite. subject: what was judged; skipped: sentences on figures not compared.
+    """One suite. subject: what was evaluated; skipped: sentences on figures not compared.
 
     Names of models stand before the gates that they met. A gate that only warns passes, and its
     sentence goes to the output of the case.
     """
-    n_failed = sum(verdict.failed for _, verdict in verdicts)
-    counts = {"tests": str(len(verdicts) + len(skipped)), "failures": str(n_failed), "errors": "0"}
+    n_failed = sum(result.failed for _, result in gate_results)
+    counts = {
+        "tests": str(len(gate_results) + len(skipped)),
+        "failures": str(n_failed),
+        "errors": "0",
+    }
     root = Element("testsuites", counts)
     name = plain(f"lrisk {command} {subject}")
     suite = SubElement(root, "testsuite", {"name": name, **counts, "skipped": str(len(skipped))})
-    for model, verdict in verdicts:
-        case = _case(suite, command, f"{model}: " * (model is not None) + str(verdict.gate))
-        if verdict.failed:
-            SubElement(case, "failure", {"type": "gate", "message": plain(verdict.sentence)})
-        elif verdict.warned:
-            SubElement(case, "system-out").text = plain(f"warning: {verdict.sentence}")
+    for model, result in gate_results:
+        case = _case(suite, command, f"{model}: " * (model is not None) + str(result.gate))
+        if result.failed:
+            SubElement(case, "failure", {"type": "gate", "message": plain(result.sentence)})
+        elif result.warned:
+            SubElement(case, "system-out").text = plain(f"warning: {result.sentence}")
     for sentence in skipped:
         case = _case(suite, command, sentence.partition(" ")[0])
         SubElement(case, "skipped", {"message": plain(sentence)})

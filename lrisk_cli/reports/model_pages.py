@@ -1,4 +1,4 @@
-"""The pages of a fit and of an evaluation: what was learned or judged, and how far to trust it."""
+"""The pages of a fit and of an evaluation: the results, and how far to trust them."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -44,7 +44,9 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
     model, counts = result.model, fits.counts
     plots = run_plots(model, result.epochs, counts.used)
     run = [draw(plot, f"run{k}") for k, plot in enumerate(plots)]
-    seen = [draw(plot, f"rows{k}") for k, plot in enumerate(row_plots(model, result.judged_rows()))]
+    seen = [
+        draw(plot, f"rows{k}") for k, plot in enumerate(row_plots(model, result.evaluated_rows()))
+    ]
     notes = notes_block((*fits.notes, *result.notes))
     sections = [
         Section("At a glance", [_fit_tiles(model, result.figures), *notes]),
@@ -59,20 +61,20 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
 
 
 def evaluation_page(found: "Evaluation", command_line: str) -> Page:
-    """A model judged on a table: its figures, its losses, the gates."""
+    """A model evaluated on a table: its figures, its losses, the gates."""
     model, counts, figures = found.model, found.counts, found.figures
     plots = [] if found.rows is None else row_plots(model, [found.rows])
     seen = [draw(plot, f"rows{k}") for k, plot in enumerate(plots)]
     facts = [*model_facts(model, found.path), rows_fact(counts)]
     sections = [
         Section("At a glance", [_evaluation_tiles(figures)]),
-        *gates_section(found.verdicts),
+        *gates_section(found.gate_results),
         Section("Losses", [*seen, _figures_table({"value": figures}, found.intervals)]),
         Section("What was done", [facts_block(facts)]),
     ]
-    lead = f"{counts.used:,} rows judged: {_errors(figures)}."
-    if found.verdicts:
-        lead += f" {count_failed(found.verdicts)}."
+    lead = f"{counts.used:,} rows evaluated: {_errors(figures)}."
+    if found.gate_results:
+        lead += f" {count_failed(found.gate_results)}."
     return Page("evaluate", f"{found.path} on {counts.used:,} rows", lead, sections, command_line)
 
 

@@ -32,7 +32,7 @@ def outlier_page(found: "Outliers", command_line: str) -> Page:
     figures = [draw(score_plot(found), "scores"), *_named_figure(found)]
     sections = [
         Section("At a glance", [_tiles(found), *notes_block(found.notes)]),
-        *gates_section(found.verdicts),
+        *gates_section(found.gate_results),
         Section("Scores", figures),
         Section("The first rows of the ranking", [_top_table(found)]),
         Section("What was done", [facts_block(outlier_facts(found))]),

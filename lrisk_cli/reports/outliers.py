@@ -20,7 +20,7 @@ from lrisk_cli.reports.facts import (
     rows_fact,
 )
 from lrisk_cli.reports.model_facts import model_facts
-from lrisk_cli.reports.terminal import print_facts, print_verdicts
+from lrisk_cli.reports.terminal import print_facts, print_gates
 
 if TYPE_CHECKING:
     from lrisk_cli.outliers.detection import Outliers, TopRow
@@ -33,7 +33,7 @@ def print_outliers(found: "Outliers") -> None:
     print_facts([*outlier_facts(found), *note_facts(found.notes)])
     print()
     _print_top(found)
-    print_verdicts(found.verdicts)
+    print_gates(found.gate_results)
     print()
     print(_whereabouts(found))
 
@@ -47,7 +47,7 @@ def outliers_document(found: "Outliers") -> dict[str, Any]:
         **document_of(outlier_facts(found)),
         "outliers": [_row_document(row, with_id=found.has_ids) for row in found.top],
         "metrics": found.figures,
-        "gates": gates_document(found.verdicts),
+        "gates": gates_document(found.gate_results),
         "fit": found.model.fit.as_dict(),
         "ranking": found.ranking_path,
         "notes": list(found.notes),

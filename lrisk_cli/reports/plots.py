@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lrisk_cli.evaluation.judging import JudgedRows
 from lrisk_cli.evaluation.quantiles import quantile_ranks
+from lrisk_cli.evaluation.table_evaluation import EvaluatedRows
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
 from lrisk_cli.reports.figures import Guide, Plot, Series
@@ -18,14 +18,14 @@ MAX_POINTS = 240
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 
 
-def row_plots(model: Model, rows: Sequence[JudgedRows]) -> list[Plot]:
+def row_plots(model: Model, rows: Sequence[EvaluatedRows]) -> list[Plot]:
     """Losses, weights, and errors. rows: those learned from first, then those to test on."""
     last = rows[-1]
     errors = residual_plot if model.task is Task.REGRESSION else probability_plot
     return [exceedance_plot(rows), weight_plot(model.risk, rows[0]), errors(model, last)]
 
 
-def exceedance_plot(rows: Sequence[JudgedRows]) -> Plot:
+def exceedance_plot(rows: Sequence[EvaluatedRows]) -> Plot:
     """The fraction of rows with at least such a loss, with the quantiles marked."""
     series = []
     for k, each in enumerate(rows, 1):
@@ -62,7 +62,7 @@ def exceedance_plot(rows: Sequence[JudgedRows]) -> Plot:
     )
 
 
-def weight_plot(risk: str, rows: JudgedRows) -> Plot:
+def weight_plot(risk: str, rows: EvaluatedRows) -> Plot:
     """How much each row counts, in units of the average row."""
     n = len(rows.losses)
     relative = n * rows.weights
@@ -89,7 +89,7 @@ def weight_plot(risk: str, rows: JudgedRows) -> Plot:
     )
 
 
-def residual_plot(model: Model, rows: JudgedRows) -> Plot:
+def residual_plot(model: Model, rows: EvaluatedRows) -> Plot:
     """Errors of some rows against their predictions."""
     n = len(rows.losses)
     loss = model.row_loss
@@ -114,7 +114,7 @@ def residual_plot(model: Model, rows: JudgedRows) -> Plot:
     )
 
 
-def _deviance_plot(model: Model, rows: JudgedRows) -> Plot:
+def _deviance_plot(model: Model, rows: EvaluatedRows) -> Plot:
     """Deviance residuals of some rows, signed as the errors, against their predictions."""
     n, loss = len(rows.losses), model.row_loss
     Z = np.log(np.maximum(rows.predictions, np.finfo(np.float64).tiny))[:, None]
@@ -135,7 +135,7 @@ def _deviance_plot(model: Model, rows: JudgedRows) -> Plot:
     )
 
 
-def probability_plot(model: Model, rows: JudgedRows) -> Plot:
+def probability_plot(model: Model, rows: EvaluatedRows) -> Plot:
     """Predicted probabilities of the true classes: exp(-loss)."""
     likely = np.exp(-rows.losses)
     counts, edges = np.histogram(likely, bins=20, range=(0.0, 1.0))

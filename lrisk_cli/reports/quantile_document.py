@@ -37,7 +37,7 @@ def quantile_document(results: "QuantileResults") -> dict[str, Any]:
         document["by"] = results.by
         document["groups"] = [_group_document(results, group) for group in results.groups]
     document["gates"] = [
-        {"model": model, **gate_document(verdict)} for model, verdict in results.verdicts
+        {"model": model, **gate_document(result)} for model, result in results.gate_results
     ]
     document["notes"] = list(results.notes)
     return document

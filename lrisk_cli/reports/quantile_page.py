@@ -54,8 +54,8 @@ def quantile_page(results: "QuantileResults", command_line: str) -> Page:
     ]
     if results.groups:
         sections.append(Section(f"By {results.by}", _groups(results)))
-    models = [name for name, _ in results.verdicts]
-    sections += gates_section([verdict for _, verdict in results.verdicts], models)
+    models = [name for name, _ in results.gate_results]
+    sections += gates_section([result for _, result in results.gate_results], models)
     sections.append(Section("What was done", _method(results)))
     return Page(
         "quantile-report",
@@ -86,7 +86,7 @@ def _tiles(results: "QuantileResults") -> Tiles:
         mean = percent_change(compared.mean, comparison.mean)
         items.append((f"worst tenth, {model.name}", change, f"{mean} on average"))
     rows = f"{comparison.n_rows:,.0f}"
-    word = "rows judged" if results.splits is None else "rows judged in each split"
+    word = "rows evaluated" if results.splits is None else "rows evaluated in each split"
     return Tiles([*items, (word, rows, f"largest loss {brief(comparison.losses.values[-1])}")])
 
 

@@ -33,9 +33,9 @@ def print_quantiles(results: "QuantileResults") -> None:
     if results.groups:
         print()
         _print_groups(results)
-    if results.verdicts:
+    if results.gate_results:
         print()
-        gates = [[*gate_row(verdict), model or ""] for model, verdict in results.verdicts]
+        gates = [[*gate_row(result), model or ""] for model, result in results.gate_results]
         print_rows(gates, numbers=False)
 
 
@@ -61,7 +61,7 @@ def splits_fact(splits: "Splits") -> Fact:
         "train": splits.n_train,
         "test": splits.n_test,
     }
-    rows = f"{splits.n_train} rows learned from, {splits.n_test} judged"
+    rows = f"{splits.n_train} rows learned from, {splits.n_test} evaluated"
     return Fact("splits", f"{times} ({seeds}): {rows}", {"splits": values})
 
 

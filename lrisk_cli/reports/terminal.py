@@ -18,7 +18,7 @@ from lrisk_cli.reports.model_facts import coefficient_grid, model_facts, recorde
 if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
     from lrisk_cli.api.fit import Fits
-    from lrisk_cli.evaluation.gates import Verdict
+    from lrisk_cli.evaluation.gates import GateResult
 
 
 def print_fit(fits: "Fits") -> None:
@@ -39,7 +39,7 @@ def print_evaluation(found: "Evaluation") -> None:
     print_facts([*model_facts(found.model, found.path), rows_fact(found.counts)])
     print()
     print_grid(figures_grid({"value": found.figures}, found.intervals))
-    print_verdicts(found.verdicts)
+    print_gates(found.gate_results)
 
 
 def print_model(path: str, model: Model) -> None:
@@ -54,11 +54,11 @@ def print_model(path: str, model: Model) -> None:
         print("Coefficients are per unit of the file; the effect is per deviation of the column.")
 
 
-def print_verdicts(verdicts: "Sequence[Verdict]") -> None:
+def print_gates(gate_results: "Sequence[GateResult]") -> None:
     """What the gates say, if there are any."""
-    if verdicts:
+    if gate_results:
         print()
-        print_rows([gate_row(verdict) for verdict in verdicts], numbers=False)
+        print_rows([gate_row(result) for result in gate_results], numbers=False)
 
 
 def print_facts(facts: Sequence[Fact]) -> None:

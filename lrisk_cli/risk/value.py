@@ -14,7 +14,7 @@ def sort_losses(losses: Array) -> Array:
     """The losses in ascending order, in place; a loss that overflowed is an error."""
     losses.sort()
     if len(losses) == 0:
-        raise DataError("no rows are left to judge; every row read was dropped")
+        raise DataError("no rows are left to evaluate; every row read was dropped")
     check_largest(float(losses[-1]))
     return losses
 

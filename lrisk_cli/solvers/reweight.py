@@ -34,7 +34,7 @@ def reweight(problem: Problem, found: Solution, inliers: Array, limits: Limits) 
         W=W,
         lam=point.lam,
         objective=point.objective,
-        status=f"{found.status}; then fitted to the majority, {fraction:.3g} % of the rows"
+        status=f"{found.status}; then fitted to the inliers, {fraction:.3g} % of the rows"
         + (f", for as long as {limits.time_limit:g} s ({limit}) allowed" if cut else ""),
         converged=found.converged and not cut,
         passes=found.passes + passes + 1.0,

@@ -46,8 +46,8 @@ def made(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     fit = lrisk(folder, "fit", str(SAMPLE), *FIT, "-o", "model.json")
     assert fit.returncode == 0, fit.stderr
-    judged = lrisk(folder, "evaluate", "model.json", str(SAMPLE), "--json")
-    (folder / "good.json").write_text(judged.stdout)
+    evaluated = lrisk(folder, "evaluate", "model.json", str(SAMPLE), "--json")
+    (folder / "good.json").write_text(evaluated.stdout)
     return folder
 
 

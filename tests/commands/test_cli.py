@@ -122,9 +122,9 @@ def test_fit_and_evaluate_agree_on_the_losses_of_the_same_rows(tmp_path):
     folder = add_house_files(tmp_path)
     flags = ["-o", "model.json", "--losses", "fitted.csv", "--id", "house"]
     assert lrisk(folder, "fit", "houses.csv", *FIT, *flags).returncode == 0
-    flags = ["--losses", "judged.csv", "--id", "house"]
+    flags = ["--losses", "evaluated.csv", "--id", "house"]
     assert lrisk(folder, "evaluate", "model.json", "houses.csv", *flags).returncode == 0
-    assert (folder / "fitted.csv").read_bytes() == (folder / "judged.csv").read_bytes()
+    assert (folder / "fitted.csv").read_bytes() == (folder / "evaluated.csv").read_bytes()
 
 
 def test_the_objective_on_the_numbers_of_the_file_is_the_formula(tmp_path):

@@ -199,21 +199,21 @@ def test_evaluate_and_cluster_agree_on_their_rows(folder):
     flags = ["-k", "3", *LABELLED, "-o", "c.json", "--assignments", "a.csv"]
     told = cluster(folder, *flags)
     flags = [*LABELLED, "--losses", "b.csv", "--json"]
-    judged = document(lrisk(folder, "evaluate", "c.json", "clouds.csv", *flags))
+    evaluated = document(lrisk(folder, "evaluate", "c.json", "clouds.csv", *flags))
     assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
     for key in ("metrics", "labels", "rows", "outliers"):
-        assert judged[key] == told[key]
+        assert evaluated[key] == told[key]
 
 
 def test_gates_hold_for_clusters(folder):
     cluster(folder, "-k", "3", *LABELLED, "-o", "c.json")
-    judge = ["evaluate", "c.json", "test.csv", "--label", "cloud", "--json"]
+    evaluate = ["evaluate", "c.json", "test.csv", "--label", "cloud", "--json"]
     gates = ["--fail-on", "accuracy<0.9", "--fail-on", "lower-extremile:2>1e9"]
-    result = document(lrisk(folder, *judge, *gates))
+    result = document(lrisk(folder, *evaluate, *gates))
     assert [gate["failed"] for gate in result["gates"]] == [False, False]
-    result = document(lrisk(folder, *judge, "--fail-on", "outlier_fraction>=0"), 1)
+    result = document(lrisk(folder, *evaluate, "--fail-on", "outlier_fraction>=0"), 1)
     assert result["gates"][0]["failed"]
-    run = lrisk(folder, *judge, "--fail-on", "rmse>1")
+    run = lrisk(folder, *evaluate, "--fail-on", "rmse>1")
     assert "rmse is a metric of regression" in refusal(run, 2)
 
 

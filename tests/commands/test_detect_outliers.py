@@ -188,9 +188,9 @@ def test_equal_losses_rank_in_row_order(folder):
     for value in {row["loss"] for row in rows}:
         places = [int(row["row"]) for row in rows if row["loss"] == value]
         assert places == sorted(places)
-    # No more than asked for, and rows that tie are judged alike.
-    judged = {row["loss"]: row["is_outlier"] for row in rows}
-    assert all(judged[row["loss"]] == row["is_outlier"] for row in rows)
+    # No more than asked for, and rows that tie are evaluated alike.
+    evaluated = {row["loss"]: row["is_outlier"] for row in rows}
+    assert all(evaluated[row["loss"]] == row["is_outlier"] for row in rows)
     assert sum(row["is_outlier"] == "1" for row in rows) <= 4
 
 

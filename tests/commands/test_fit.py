@@ -219,8 +219,8 @@ def test_the_losses_file_holds_predictions_losses_weights_and_ranks(folder):
 def test_scoring_the_training_rows_again_changes_no_digit(folder, target):
     flags = [*FEATURES, "--losses", "losses.csv", "--max-passes", "40"]
     result, _ = fit(folder, "houses.csv", target, *flags)
-    judged = document(lrisk(folder, "evaluate", "model.json", "houses.csv", "--json"))
-    assert judged["metrics"] == result["training"]
+    evaluated = document(lrisk(folder, "evaluate", "model.json", "houses.csv", "--json"))
+    assert evaluated["metrics"] == result["training"]
     run = lrisk(folder, "predict", "model.json", "houses.csv", "--quiet")
     fitted = read_csv((folder / "losses.csv").read_text())
     again = read_csv(run.stdout)
@@ -272,8 +272,8 @@ def test_rows_held_out_are_judged_as_evaluate_judges_them(folder):
     columns = house_columns()
     for name, rows in (("train.csv", sorted(used)), ("test.csv", kept_out)):
         write_csv(folder / name, {key: column[rows] for key, column in columns.items()})
-    judged = document(lrisk(folder, "evaluate", "model.json", "test.csv", "--json"))
-    assert judged["metrics"] == pytest.approx(result["holdout"], rel=1e-12)
+    evaluated = document(lrisk(folder, "evaluate", "model.json", "test.csv", "--json"))
+    assert evaluated["metrics"] == pytest.approx(result["holdout"], rel=1e-12)
     # The same rows in two files: nothing may have been learned from those held out.
     flags = [*FEATURES, "--max-passes", "40", "--test", "test.csv", "--force"]
     apart, _ = fit(folder, "train.csv", "price", *flags)

@@ -111,8 +111,8 @@ def test_a_path_holds_the_fits_that_single_commands_make(folder, target):
 def test_the_figures_are_those_of_the_models_that_were_saved(folder):
     flags = [*THREE, "--json", "--test", "houses.csv", "-o", "{risk}.json"]
     for fit in document(lrisk(folder, *PRICE, *flags))["fits"]:
-        judged = document(lrisk(folder, "evaluate", fit["model"], "houses.csv", "--json"))
-        assert judged["metrics"] == fit["training"] == fit["holdout"]
+        evaluated = document(lrisk(folder, "evaluate", fit["model"], "houses.csv", "--json"))
+        assert evaluated["metrics"] == fit["training"] == fit["holdout"]
 
 
 def test_a_path_repeats_to_the_byte(folder):

@@ -253,7 +253,7 @@ def test_failed_gates_and_the_worst_rows_are_annotated(folder):
     told = re.compile(r"::row (\d+) \((h\d+)\): loss (\S+); price is")
     shown = [told.search(line).groups() for line in lines[2:11]]
     assert shown == [(str(k), f"h{k:03d}", f"{losses[k]:.6g}") for k in worst]
-    assert lines[-1].endswith("::300 rows judged; the 9 with the largest losses are told")
+    assert lines[-1].endswith("::300 rows evaluated; the 9 with the largest losses are told")
 
 
 def test_outliers_are_annotated_with_their_reasons(folder):
@@ -300,7 +300,7 @@ def test_a_figure_of_another_command_is_named_as_such(tmp_path):
     }.items():
         run = lrisk(folder, "evaluate", "price.json", "houses.csv", "--fail-on", f"{metric}>0")
         name = metric.partition(":")[0]
-        assert f"{name} is a metric of lrisk {command}, which is not judged" in refusal(run, 2)
+        assert f"{name} is a metric of lrisk {command}, which is not evaluated" in refusal(run, 2)
 
 
 def test_a_summary_that_cannot_be_written_is_named(tmp_path):

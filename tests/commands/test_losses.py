@@ -67,8 +67,8 @@ def test_poisson_predicts_the_mean_in_proportion_to_the_exposure(folder: Path) -
     ).fit(X, y / years, sample_weight=years)
     mean = predictions(folder)
     np.testing.assert_allclose(mean, years * other.predict(X), rtol=1e-5)
-    judged = document(lrisk(folder, "evaluate", "m.json", "claims.csv", "--quiet", "--json"))
-    figures = judged["metrics"]
+    evaluated = document(lrisk(folder, "evaluate", "m.json", "claims.csv", "--quiet", "--json"))
+    figures = evaluated["metrics"]
     assert figures["mean"] == pytest.approx(half_deviance(y, mean).mean())
     assert figures["mean_deviance"] == pytest.approx(2.0 * half_deviance(y, mean).mean())
     assert figures["rmse"] == pytest.approx(np.sqrt(np.mean((y - mean) ** 2)))
@@ -107,8 +107,8 @@ def test_another_column_may_hold_the_exposure_of_new_rows(folder: Path) -> None:
     (folder / "new.csv").write_text(text.replace('"years"', '"insured"'))
     np.testing.assert_array_equal(predictions(folder, "--exposure", "insured", data="new.csv"),
                                   before)  # fmt: skip
-    judged = ("evaluate", "m.json", "new.csv", "--exposure", "insured", "--quiet", "--json")
-    assert document(lrisk(folder, *judged))
+    evaluated = ("evaluate", "m.json", "new.csv", "--exposure", "insured", "--quiet", "--json")
+    assert document(lrisk(folder, *evaluated))
 
 
 @pytest.mark.parametrize(

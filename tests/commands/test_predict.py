@@ -145,7 +145,7 @@ def test_a_table_without_a_usable_row_is_refused(tmp_path):
     columns = {name: [None] for name in ("area", "color", "rooms", "price")}
     write_csv(folder / "empty.csv", columns | {"house": ["x"]})
     run = lrisk(folder, "evaluate", "price.json", "empty.csv", "--missing", "drop")
-    assert "no row is left to judge; all 1 were dropped" in refusal(run, 3)
+    assert "no row is left to evaluate; all 1 were dropped" in refusal(run, 3)
     run = lrisk(folder, "predict", "price.json", "empty.csv", "--missing", "drop")
     assert "no row is left to score" in refusal(run, 3)
 

@@ -327,7 +327,7 @@ def test_what_cannot_be_compared_is_refused(folder, flags, code, finding):
 @pytest.mark.parametrize(
     ("n_rows", "flags", "finding"),
     [
-        (1, ONE, "one.csv: 1 row is left to judge; quantiles need two at least"),
+        (1, ONE, "one.csv: 1 row is left to evaluate; quantiles need two at least"),
         (1, ["--target", "price", *COLUMNS], "two are needed"),
     ],
 )

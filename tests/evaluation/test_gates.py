@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lrisk_cli.errors import UsageError
-from lrisk_cli.evaluation.gates import Gate, Worsening, judge, parse_fraction, parse_gate
+from lrisk_cli.evaluation.gates import Gate, Worsening, check_gates, parse_fraction, parse_gate
 
 COMPARISONS = {
     ">": operator.gt,
@@ -24,9 +24,9 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 def test_a_gate_fails_when_its_condition_holds(comparison, value, threshold, space):
     gate = parse_gate(f"rmse{space}{comparison}{space}{threshold!r}")
     assert gate == Gate("rmse", comparison, threshold)
-    (verdict,) = judge([gate], {"rmse": value})
-    assert verdict.failed == COMPARISONS[comparison](value, threshold)
-    assert verdict.value == value
+    (result,) = check_gates([gate], {"rmse": value})
+    assert result.failed == COMPARISONS[comparison](value, threshold)
+    assert result.value == value
 
 
 @given(st.sampled_from(sorted(COMPARISONS)), FINITE)
@@ -36,22 +36,22 @@ def test_the_spelling_of_a_gate_reads_back(comparison, threshold):
 
 
 def test_a_figure_that_does_not_exist_fails_its_gate():
-    (verdict,) = judge([Gate("r2", "<", 0.5)], {"r2": None})
-    assert verdict.failed
+    (result,) = check_gates([Gate("r2", "<", 0.5)], {"r2": None})
+    assert result.failed
 
 
-def test_verdicts_keep_the_order_of_the_gates():
+def test_results_keep_the_order_of_the_gates():
     gates = [parse_gate("b>1"), parse_gate("a>1"), parse_gate("b<1")]
-    verdicts = judge(gates, {"a": 2.0, "b": 3.0})
-    assert [verdict.gate for verdict in verdicts] == gates
-    assert [verdict.failed for verdict in verdicts] == [True, True, False]
+    gate_results = check_gates(gates, {"a": 2.0, "b": 3.0})
+    assert [result.gate for result in gate_results] == gates
+    assert [result.failed for result in gate_results] == [True, True, False]
 
 
 def test_a_figure_that_does_not_exist_fails_and_is_called_undefined():
-    (verdict,) = judge([parse_gate("r2<0.5")], {"r2": None})
-    assert verdict.failed
-    assert verdict.sentence.startswith("r2 is not defined, so ")
-    assert verdict.sentence.endswith("r2<0.5 cannot be judged")
+    (result,) = check_gates([parse_gate("r2<0.5")], {"r2": None})
+    assert result.failed
+    assert result.sentence.startswith("r2 is not defined, so ")
+    assert result.sentence.endswith("r2<0.5 cannot be evaluated")
 
 
 def test_the_metric_is_spelled_by_the_caller():
@@ -81,14 +81,16 @@ SHARES = st.floats(0.0, 2.0)
 @given(st.floats(-1e6, 1e6, allow_subnormal=False), SHARES, SHARES)
 def test_a_figure_fails_when_it_is_worse_by_more_than_the_share(metric, sign, stored, share, other):
     value = stored + sign * other * abs(stored)
-    (verdict,) = judge([Worsening(metric, stored, share, "old.json")], {metric: value})
+    (result,) = check_gates([Worsening(metric, stored, share, "old.json")], {metric: value})
     if abs(share - other) > 1e-9:
-        assert verdict.failed == (other > share and abs(stored) * (other - share) > 0.0)
+        assert result.failed == (other > share and abs(stored) * (other - share) > 0.0)
 
 
 def test_a_stored_figure_of_zero_leaves_no_room():
     gate = Worsening("missing_fraction", 0.0, 0.5, "old.json")
-    assert [v.failed for x in (0.0, 1e-9) for v in judge([gate], {"missing_fraction": x})] == [
+    assert [
+        v.failed for x in (0.0, 1e-9) for v in check_gates([gate], {"missing_fraction": x})
+    ] == [
         False,
         True,
     ]
@@ -108,8 +110,8 @@ def test_what_is_no_share_is_refused_and_quoted(text):
 
 def test_a_gate_that_warns_does_not_fail():
     gate = parse_gate("rmse>1", warns=True)
-    (verdict,) = judge([gate], {"rmse": 2.0})
-    assert (verdict.failed, verdict.warned) == (False, True)
+    (result,) = check_gates([gate], {"rmse": 2.0})
+    assert (result.failed, result.warned) == (False, True)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from lrisk_cli.evaluation.registry import (
     Metric,
     Needs,
     is_risk,
-    judges_predictions,
     larger_is_better,
     list_metrics,
+    measures_predictions,
     metric_name,
     metrics_of,
     needs_of,
@@ -91,11 +91,11 @@ def test_the_direction_of_a_metric_is_that_of_its_gates(metric):
 
 @pytest.mark.parametrize("name", metrics_of(needs_of(Task.AUTO)))
 def test_what_judges_predictions_can_choose_between_models(name):
-    if judges_predictions(name):
+    if measures_predictions(name):
         assert check_metric(name, Task.AUTO) == name
     else:
         assert name in metrics_of([Needs.ROWS, Needs.CELLS, Needs.FIT])
-        with pytest.raises(UsageError, match="does not judge predictions; choose a risk"):
+        with pytest.raises(UsageError, match="does not evaluate predictions; choose a risk"):
             check_metric(name, Task.AUTO)
 
 
@@ -105,6 +105,6 @@ def test_risks_are_metrics_where_there_are_losses(risk):
     text = spell(risk, None if parameter is None else parameter.example)
     assert metric_name(text, Task.AUTO) == text
     assert not larger_is_better(text)
-    assert judges_predictions(text)
+    assert measures_predictions(text)
     with pytest.raises(UsageError, match="unknown metric"):
         spell_metric(text, OF_PAIRS)

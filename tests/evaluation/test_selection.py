@@ -54,7 +54,7 @@ def ridge_losses(train: np.ndarray, test: np.ndarray, mu: float) -> np.ndarray:
 
 
 def split(k: int, n_folds: int, seed: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to learn from and rows to judge, of fold k."""
+    """Rows to learn from and rows to evaluate, of fold k."""
     fold = folds(len(rows), n_folds, seed)
     return rows[fold != k], rows[fold == k]
 
@@ -251,7 +251,7 @@ def test_what_a_fold_lacks_is_said(tmp_path):
     assert notes == [
         "cross-validation: in 1 of 3 folds column 'once' is constant in the rows to learn from",
         "cross-validation: in 1 of 3 folds no row to learn from is of class 'd'",
-        "cross-validation: in 1 of 3 folds rows are judged whose category of 'color' was not "
+        "cross-validation: in 1 of 3 folds rows are evaluated whose category of 'color' was not "
         "learned",
     ]
     assert all(np.isfinite(found["cross_validation"]["candidates"][0]["fold_values"]))
@@ -292,7 +292,7 @@ def test_folds_that_cannot_be_fitted_are_refused(tmp_path, changes, flags, words
         (["--cv", "1"], "invalid value for '--cv'"),
         (["--select-by", "mae"], "--select-by has no meaning without folds to choose by"),
         (["--cv", "3", "--select-by", "acuracy"], "unknown metric 'acuracy'; did you mean acc"),
-        (["--cv", "3", "--select-by", "gap"], "--select-by gap does not judge predictions"),
+        (["--cv", "3", "--select-by", "gap"], "--select-by gap does not evaluate predictions"),
         (["--cv", "3", "--task", "regression", "--select-by", "accuracy"],
          "accuracy is a metric of classification"),
         (["--cv", "3", "--risk", "mean", "--risk", "esrm:1", "-o", "."], "-o .: is a folder"),

@@ -123,8 +123,8 @@ def test_scoring_the_training_rows_again_changes_no_digit(folder):
     for flags in (RBF, (*RBF, "--rank", "20"), (*RBF, "--feature-map", "fourier", "--rank", "9")):
         losses = ("--losses", "losses.csv", "--max-passes", "40")
         printed, _ = fit(folder, "houses.csv", "kind", *FEATURES, *flags, *losses)
-        judged = document(lrisk(folder, "evaluate", "model.json", "houses.csv", "--json"))
-        assert judged["metrics"] == printed["training"]
+        evaluated = document(lrisk(folder, "evaluate", "model.json", "houses.csv", "--json"))
+        assert evaluated["metrics"] == printed["training"]
         again = read_csv(lrisk(folder, "predict", "model.json", "houses.csv", "--quiet").stdout)
         fitted = read_csv((folder / "losses.csv").read_text())
         assert [row["prediction"] for row in again] == [row["prediction"] for row in fitted]

@@ -108,7 +108,7 @@ def test_kernels_start_nothing(path):
 WRITERS = {
     "tables/outputs.py": "the name of an output, and a random name beside it",
     "api/fit_files.py": "the folder of an output, for several risks",
-    "commands/verdicts.py": "the summary that GitHub names in a variable",
+    "commands/gate_results.py": "the summary that GitHub names in a variable",
     "reports/figures.py": "a picture in memory",
     "cli.py": "the null device",
     "tables/sources.py": "a spool of standard input that has no name",

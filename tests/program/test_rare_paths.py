@@ -1,4 +1,4 @@
-"""What happens seldom, in the real program: mixed files, many models, nothing left to judge."""
+"""What happens seldom, in the real program: mixed files, many models, nothing left to evaluate."""
 
 import json
 import os
@@ -93,7 +93,7 @@ def test_when_every_row_is_dropped_there_is_nothing_to_judge(folder, model):
         ["detect-outliers", "holes.csv", "--model", model],
     ):
         sentence = refusal(lrisk(folder, *command, "--missing", "drop", "--quiet"), 3)
-        assert f"holes.csv: no row is left to judge; all {N_ROWS} were dropped" in sentence
+        assert f"holes.csv: no row is left to evaluate; all {N_ROWS} were dropped" in sentence
 
 
 def test_clusters_have_no_target(folder):
@@ -108,7 +108,7 @@ def test_rows_without_a_label_are_counted_and_not_judged_by_it(folder):
     flags = ["--label", "sold", "--html", "page.html"]
     run = lrisk(folder, "evaluate", clusters(folder), "some.csv", *flags)
     assert run.returncode == 0, run.stderr
-    told = "7 rows have no label and are not judged by it"
+    told = "7 rows have no label and are not evaluated by it"
     assert told in run.stdout
     assert told in (folder / "page.html").read_text()
 

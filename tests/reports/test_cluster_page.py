@@ -11,7 +11,7 @@ from helpers.clouds import make_clouds
 from helpers.house_prices import add_house_files
 from helpers.pages import check_page, pixels
 from helpers.program import lrisk, refusal, write_csv
-from lrisk_cli.evaluation.cluster_judging import MOST_FAR, JudgedClusters, RowViews, SeenRows
+from lrisk_cli.evaluation.cluster_evaluation import MOST_FAR, EvaluatedClusters, RowViews, SeenRows
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.loading import load_model
 from lrisk_cli.reports.cluster_plots import plane, plane_plot
@@ -149,8 +149,8 @@ def test_a_row_a_million_times_farther_does_not_make_one_point_of_the_others(fol
     X = np.random.default_rng(0).standard_normal((300, 2))
     X[7] = 1e6
     seen = rows_seen(model, X, 300)
-    judged = JudgedClusters(None, [100, 100, 100], [0, 0, 1], {}, None)  # type: ignore[arg-type]
-    drawn = plane_plot(model, judged, seen)
+    evaluated = EvaluatedClusters(None, [100, 100, 100], [0, 0, 1], {}, None)  # type: ignore[arg-type]
+    drawn = plane_plot(model, evaluated, seen)
     assert drawn.x_range is not None
     assert np.ptp(drawn.x_range) < 100.0
     n_drawn = sum(len(series.x) for series in drawn.series if series.look in ("dots", "crosses"))

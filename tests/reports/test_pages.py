@@ -177,14 +177,14 @@ def evil(tmp_path) -> Path:
 def test_markup_in_the_data_stays_text_on_every_page(evil, target):
     fit = ["fit", "evil.csv", "--target", target, "-o", "m.json"]
     fitted = write(evil, *fit, "--holdout", "0.2", "--risk", "extremile:2")
-    judged = write(evil, "evaluate", "m.json", "evil.csv", "--fail-on", "max>=0", code=1)
+    evaluated = write(evil, "evaluate", "m.json", "evil.csv", "--fail-on", "max>=0", code=1)
     flags = ["--target", target, "--repeats", "1", "--by", "</style>"]
     compared = write(evil, "quantile-report", "evil.csv", *flags)
     ranked = write(evil, "detect-outliers", "evil.csv", "--target", target, "--top", "300")
     grouped = write(evil, "cluster", "evil.csv", "-k", "3", "--label", "</style>")
     flags = ["--target", target, "--risk", "mean", "--rival", "none", "--holdout", "0.2"]
     contest = write(evil, "compare", "evil.csv", *flags)
-    for text in (fitted, judged, compared, ranked, grouped, contest):
+    for text in (fitted, evaluated, compared, ranked, grouped, contest):
         root = check_page(text)
         assert "<script" not in text
         assert text.count("</style>") == 1

@@ -14,7 +14,7 @@ from lrisk_cli.api.fit import FitResult, Fits
 from lrisk_cli.api.fit_files import FitFiles
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.evaluation.checks import Checks
-from lrisk_cli.evaluation.gates import Gate, judge
+from lrisk_cli.evaluation.gates import Gate, check_gates
 from lrisk_cli.models.fitting import Fitted
 from lrisk_cli.progress import Progress
 from lrisk_cli.reports.documents import evaluation_document, fits_document, print_document
@@ -26,7 +26,7 @@ from lrisk_cli.reports.terminal import print_evaluation, print_fit, print_model
 FIGURES = {"mean": 0.5, "superquantile:0.9": 12345.678901, "max": 1e-9, "rmse": 1.0, "r2": None}
 
 
-def evaluation(counts: RowCounts, intervals=None, verdicts=()) -> Evaluation:
+def evaluation(counts: RowCounts, intervals=None, gate_results=()) -> Evaluation:
     checks = Checks("evaluate", (), None, None, False)
     return Evaluation(
         path="m.json",
@@ -35,7 +35,7 @@ def evaluation(counts: RowCounts, intervals=None, verdicts=()) -> Evaluation:
         figures=FIGURES,
         intervals=intervals,
         checks=checks,
-        verdicts=verdicts,
+        gate_results=gate_results,
         paths=(),
         worst=(),
         rows=None,
@@ -97,11 +97,11 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal():
 
 
 def test_an_evaluation_shows_figures_intervals_and_gates(capsys):
-    verdicts = judge(
+    gate_results = check_gates(
         [Gate("rmse", ">", 0.5), Gate("r2", "<", 0.1), Gate("mean", ">", 1.0)], FIGURES
     )
     intervals = {"mean": (0.4, 0.6)}
-    print_evaluation(evaluation(RowCounts(3, 3, {}), intervals, verdicts))
+    print_evaluation(evaluation(RowCounts(3, 3, {}), intervals, gate_results))
     out = capsys.readouterr().out
     shown = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
     assert shown["mean"] == ["0.5", "0.4", "to", "0.6"]

@@ -1,1 +1,1 @@
-"""Options: how models are validated, judged, compared and checked by gates."""
+"""Options: how models are validated, evaluated, compared and checked by gates."""

@@ -15,17 +15,17 @@ USUAL_EPS = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonSplits:
-    """Which rows methods are judged by."""
+    """Which rows methods are evaluated on."""
 
     panel: ClassVar[str] = "Validation"
 
     cv: int | None = option(
-        metavar="FOLDS", help="Number of folds, each judged in turn.", shown="5"
+        metavar="FOLDS", help="Number of folds, each tested on in turn.", shown="5"
     )
     holdout: float | None = option(
-        metavar="FRACTION", help="Judge by this fraction of the rows instead."
+        metavar="FRACTION", help="Test on this fraction of the rows instead."
     )
-    test: str | None = option(metavar="FILE", help="Judge by the rows of this table instead.")
+    test: str | None = option(metavar="FILE", help="Test on the rows of this table instead.")
     repeats: int = option(
         1, metavar="N", minimum=1, help="Hold-outs to draw, by seed, seed + 1, ..."
     )
@@ -68,7 +68,7 @@ class Methods:
         shown="all that learn such a target and are installed",
     )
     corrupt: str | None = option(
-        metavar="KIND:SHARE",
+        metavar="KIND:FRACTION",
         help="Plant known outliers in the rows to learn from: "
         + "; ".join(f"{kind}: {words}" for kind, words in CORRUPTIONS.items())
         + ".",
@@ -84,7 +84,7 @@ class Methods:
         asked = self.contamination
         if asked is not None and not 0.0 < asked < 0.5:
             raise InvalidOption(
-                "contamination", f"must be a share between 0 and 0.5; got {asked:g}"
+                "contamination", f"must be a fraction between 0 and 0.5; got {asked:g}"
             )
         return asked or (USUAL_EPS if planted is None else planted)
 

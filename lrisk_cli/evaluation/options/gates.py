@@ -16,7 +16,7 @@ MAX_WORSENING = "10%"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gates:
-    """Checks of the figures, and where the verdicts are written."""
+    """Checks of the figures, and where their results are written."""
 
     panel: ClassVar[str] = "Gates"
 
@@ -43,8 +43,8 @@ class Gates:
     )
     github: bool = option(
         False,
-        help="Annotate a run of GitHub Actions: failed gates, warnings and, where rows are judged, "
-        "the worst of them; and add to the summary of the step.",
+        help="Annotate a run of GitHub Actions: failed gates, warnings and, where rows are "
+        "evaluated, the worst of them; and add to the summary of the step.",
     )
 
     def parse(

@@ -1,4 +1,4 @@
-"""Verdicts of gates go to standard error, JUnit and GitHub; the exit code follows from them."""
+"""Results of gates go to standard error, JUnit and GitHub; the exit code follows from them."""
 
 import os
 import sys
@@ -9,25 +9,28 @@ from lrisk_cli.errors import ExitCode, UsageError, opt
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.checks import Checks
-    from lrisk_cli.evaluation.gates import Verdict
-    from lrisk_cli.reports.github import NamedVerdict, Shown
+    from lrisk_cli.evaluation.gates import GateResult
+    from lrisk_cli.reports.github import NamedGateResult, Shown
 
 
-def unnamed(verdicts: "Sequence[Verdict]") -> "list[NamedVerdict]":
+def unnamed(gate_results: "Sequence[GateResult]") -> "list[NamedGateResult]":
     """Verdicts on the only model there is."""
-    return [(None, verdict) for verdict in verdicts]
+    return [(None, result) for result in gate_results]
 
 
 def conclude(
-    checks: "Checks", verdicts: "Sequence[NamedVerdict]", skipped: Sequence[str], shown: "Shown"
+    checks: "Checks",
+    gate_results: "Sequence[NamedGateResult]",
+    skipped: Sequence[str],
+    shown: "Shown",
 ) -> int:
-    """Report the verdicts wherever they were asked for. skipped: on figures not compared."""
+    """Report the results wherever they were asked for. skipped: on figures not compared."""
     from lrisk_cli.reports.facts import plain
 
     warned = [
-        f"{model}: " * (model is not None) + verdict.sentence
-        for model, verdict in verdicts
-        if verdict.warned
+        f"{model}: " * (model is not None) + result.sentence
+        for model, result in gate_results
+        if result.warned
     ]
     for sentence in (*warned, *skipped):
         print(f"lrisk: warning: {plain(sentence)}", file=sys.stderr)
@@ -36,25 +39,25 @@ def conclude(
         from lrisk_cli.tables.outputs import write_bytes
 
         subject = shown.file or "several files"
-        write_bytes(checks.junit, junit_document(checks.command, subject, verdicts, skipped))
+        write_bytes(checks.junit, junit_document(checks.command, subject, gate_results, skipped))
     if checks.github:
-        _annotate(verdicts, shown)
-    failed = any(verdict.failed for _, verdict in verdicts)
+        _annotate(gate_results, shown)
+    failed = any(result.failed for _, result in gate_results)
     return ExitCode.GATE_FAILED if failed else ExitCode.DONE
 
 
-def _annotate(verdicts: "Sequence[NamedVerdict]", shown: "Shown") -> None:
+def _annotate(gate_results: "Sequence[NamedGateResult]", shown: "Shown") -> None:
     """Annotations on standard error; the summary at the end of the file that the runner names."""
     from lrisk_cli.reports.github import annotations, step_summary
 
-    for line in annotations(shown, verdicts):
+    for line in annotations(shown, gate_results):
         print(line, file=sys.stderr)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if not summary:
         return
     try:
         with open(summary, "a", encoding="utf-8") as file:
-            file.write(step_summary(shown, verdicts))
+            file.write(step_summary(shown, gate_results))
     except OSError as error:
         raise UsageError(
             f"GITHUB_STEP_SUMMARY: {summary}: cannot be written ({error.strerror}); "
@@ -68,6 +71,6 @@ def only_file(data: Sequence[str]) -> str | None:
 
 
 def count_rows(n_rows: int, sentences: Sequence[str]) -> str:
-    """How many rows were judged, and how many of them are listed."""
-    rows = f"{n_rows} row{'s' * (n_rows != 1)} judged"
+    """How many rows were evaluated, and how many of them are listed."""
+    rows = f"{n_rows} row{'s' * (n_rows != 1)} evaluated"
     return f"{rows}; the {len(sentences)} with the largest losses are told" if sentences else rows

@@ -1,4 +1,4 @@
-"""Judge clusters on rows: sizes, risks of the squared distances, labels, and rows for a page."""
+"""Evaluate clusters on rows: sizes, risks of the squared distances, labels, and rows for a page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ MOST_FAR = 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JudgedClusters:
+class EvaluatedClusters:
     """Rows among clusters. sizes, outliers: (k,) rows of each cluster, and outliers among them."""
 
     counts: RowCounts
@@ -95,20 +95,20 @@ class RowViews:
         )
 
 
-def judge_clusters(
+def evaluate_clusters(
     model: ClusterModel,
     counts: RowCounts,
     clusters: Codes,
     losses: Array,
     agreement: Agreement | None,
     spectra: Sequence[Spectrum] = (),
-) -> JudgedClusters:
+) -> EvaluatedClusters:
     """Sizes of the clusters, the risks of the squared distances, and what the labels say."""
     k = len(model.centres)
     outliers = find_outliers(losses, model.outlier_distance)
     figures = risk_figures(sort_losses(losses.copy()), (model.spectrum, *spectra))
     figures |= figures_of(outliers, [Needs.FLAGS])
-    return JudgedClusters(
+    return EvaluatedClusters(
         counts,
         np.bincount(clusters, minlength=k).tolist(),
         np.bincount(clusters[outliers], minlength=k).tolist(),

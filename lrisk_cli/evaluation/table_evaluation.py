@@ -1,4 +1,4 @@
-"""Judge a model on the rows of a table: figures of the losses, and what a page draws of them."""
+"""Evaluate a model on the rows of a table: figures of the losses, and what a page draws of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class TableTally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JudgedRows:
+class EvaluatedRows:
     """Rows with their losses. losses: ascending, weights: those of the risk in the same order.
 
     predictions, targets: of a sample of the rows; codes where they are classes.
@@ -95,7 +95,7 @@ def tally_table(
             kept.add(scored, ids)
         if worst is not None:
             worst.add(scored.rows, losses, ids, targets, scored.predictions)
-    found.rows.require_used(table.label, "judge")
+    found.rows.require_used(table.label, "evaluate")
     return found
 
 
@@ -106,12 +106,12 @@ def sample_design(design: Design, scored: Scores) -> RowSample:
     return sample
 
 
-def judged_rows(name: str, model: Model, ascending: Array, sample: RowSample) -> JudgedRows:
+def evaluated_rows(name: str, model: Model, ascending: Array, sample: RowSample) -> EvaluatedRows:
     """What the figures of a page are drawn from. ascending: sorted losses, (n,)."""
-    return JudgedRows(name, ascending, row_weights(ascending, model.spectrum), *sample.columns)
+    return EvaluatedRows(name, ascending, row_weights(ascending, model.spectrum), *sample.columns)
 
 
-def judged_figures(
+def figures_of_losses(
     tally: Tally, spectra: Sequence[Spectrum], seed: int | None, report: Report
 ) -> tuple[Figures, Intervals | None]:
     """All figures of the losses, and intervals of the risks where a seed is given.
