@@ -1,4 +1,4 @@
-"""Objectives of problems in a hundred digits, and a minimiser that uses nothing else.
+"""Objectives of problems in 150 digits, and a minimiser that uses nothing else.
 
 Of lrisk only the numbers of a problem are used. Letters as in its solvers: X (n, d) rows, W (d, k),
 Z = X W margins, l losses, sigma weights of the sorted losses, lam row weights, nu a smoothing.
@@ -6,12 +6,12 @@ Z = X W margins, l losses, sigma weights of the sorted losses, lam row weights, 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from typing import Any
 
 import numpy as np
 
-DIGITS = 100
+DIGITS, MANY_DIGITS = 150, 1000
 # Without traps: what leaves the range of exponents is infinite, or zero.
 CONTEXT = Context(prec=DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
 ZERO, ONE, HALF = Decimal(0), Decimal(1), Decimal("0.5")
@@ -27,7 +27,7 @@ FLATTER, MAX_TRIALS = Decimal("0.3"), 20
 # The next has LESS of the smoothing where this one took so few steps, and at least so much.
 SOLVED, LESS, EASY, LEAST_NU = Decimal("0.01"), Decimal("0.2"), 3, Decimal("1e-7")
 # Pivots are left out below this fraction of the diagonal.
-LEAST_PIVOT = Decimal("1e-90")
+LEAST_PIVOT = Decimal("1e-140")
 
 
 def log1p(x: Decimal) -> Decimal:
@@ -153,8 +153,12 @@ class ExactProblem:
         return self._risk(self._losses(self.X @ W)) + self._penalty(W)
 
     def smoothed(self, W: np.ndarray, nu: Decimal) -> Decimal:
-        """F with the risk smoothed by L2 in place of the risk."""
-        return self._at(W, self.even, nu).phi
+        """F with the risk smoothed by L2 in place of the risk.
+
+        With more digits: losses may be many orders of magnitude larger than nu.
+        """
+        with localcontext(prec=MANY_DIGITS):
+            return self._at(W, self.even, nu).phi
 
     def minimise(self, start: np.ndarray, max_steps: int = 60) -> tuple[Decimal, Decimal]:
         """An objective that is attained, and a lower bound, near the optimum of a rising risk.

@@ -1,6 +1,6 @@
 """Are certificates true on tables with extreme numbers, and does every fit end in an orderly way?
 
-Bound: no exit code but 0 and 3, no warning, no bound above an objective that a solver in a hundred digits attains, no negative gap, no objective outside its stated rounding.
+Bound: no exit code but 0 and 3, no warning, no bound above an objective that a solver in 150 digits attains, no negative gap, no objective outside its stated rounding.
 
 Data: generated.
 
@@ -29,7 +29,7 @@ from benchmarks.common.record import make_parser, start
 from lrisk_cli import cli
 from lrisk_cli.models import fitting
 from lrisk_cli.solvers.problem import Problem
-from lrisk_cli.solvers.rounding import evaluate
+from lrisk_cli.solvers.rounding import UNIT
 from lrisk_cli.solvers.solution import Solution
 
 Rng = np.random.Generator
@@ -41,7 +41,11 @@ RISKS = (
 )  # fmt: skip
 FALLING = ("subquantile:0.7", "lower-extremile:2")
 STOCHASTIC = ("lsvrg", "sgd", "srda", "subgradient")
-SIZES = (1, 2, 3, 4, 6, 10, 20)
+SIZES = (2, 3, 4, 5, 6, 10, 15, 20)
+# Cells are at most so large; sums of them are then finite.
+LARGEST = 1e300
+# Objectives below this may lose all digits.
+UNDERFLOW = 1e-305
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +62,22 @@ class Case:
     def make(self) -> tuple[str, list[str]]:
         """The text of a table, and the arguments of a fit to it."""
         rng = np.random.default_rng([self.seed, self.index])
-        n, d = int(rng.choice(SIZES)), int(rng.integers(1, 4 if self.loss == "many classes" else 5))
-        X = rng.normal(size=(n, d))
+        n = 1 if rng.random() < 0.01 else int(rng.choice(SIZES))
+        X = rng.normal(size=(n, int(rng.integers(1, 4 if self.loss == "many classes" else 5))))
         for change in rng.permutation(list(CHANGES))[: rng.integers(0, 4)]:
-            X = CHANGES[change](rng, X)
+            with np.errstate(over="ignore"):
+                X = np.clip(CHANGES[change](rng, X), -LARGEST, LARGEST)
         columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
         columns |= make_target(rng, X, self.loss)
-        if rng.random() < 0.2:
-            rows = rng.integers(0, 1 + n // 3, n)
+        if rng.random() < 0.15:
+            rows = rng.integers(0, 2 + n // 3, n) % n
             columns = {name: cells[rows] for name, cells in columns.items()}
         return write(columns), [*make_arguments(rng, self.loss), *of_loss(rng, self.loss, columns)]
 
 
 def extreme(rng: Rng, size: int | None = None, most: float = 300.0) -> np.ndarray:
-    """Powers of ten: half of them up to 1e8, half up to the ends of the range of numbers."""
-    ends = most if rng.random() < 0.5 else 8.0
+    """Powers of ten: up to 1e8, to numbers whose squares are finite, or to the ends of all."""
+    ends = min(most, float(rng.choice([8.0, 8.0, 140.0, 140.0, 300.0])))
     return 10.0 ** rng.uniform(-ends, ends, size)
 
 
@@ -258,7 +263,7 @@ def check(problem: Problem, solution: Solution, printed: dict, outcome: Outcome)
     exact, W = ExactProblem(problem), decimals(solution.W)
     objective, bound = Decimal(fit["objective"]), Decimal(fit["lower_bound"])
     error = abs(exact.objective(W) - objective)
-    stated = evaluate(problem, solution.lam, solution.W).value_error
+    stated = stated_error(problem, solution.W)
     if not error <= Decimal(stated):
         outcome.faults.append(f"objective off by {error:.3g}, stated {stated:.3g}")
     attained, low = exact.minimise(W)
@@ -271,6 +276,26 @@ def check(problem: Problem, solution: Solution, printed: dict, outcome: Outcome)
         claimed = Decimal(solution.smoothed.lower_bound)
         if claimed > smoothed:
             outcome.faults.append(f"smoothed bound {claimed:.6g} exceeds {smoothed:.6g}")
+
+
+def stated_error(problem: Problem, W: np.ndarray) -> float:
+    """What the objective may be off: by roundings of the losses, and of the margins to 2nd order.
+
+    Rows as far off as this may change ranks, so that the largest weights meet the largest errors.
+    """
+    loss, X = problem.loss, problem.rows.dense_rows(slice(None))
+    with np.errstate(all="ignore"):
+        Z = problem.margins(W)
+        roundings, (margin, _) = loss.roundings, problem.rows.roundings(loss.n_outputs)
+        off = UNIT * margin * (np.abs(X) @ np.abs(W))
+        own = loss.margin_errors(Z, problem.y)
+        off += 0.0 if own is None else UNIT * own[:, None]
+        curved = loss.curvature(Z, problem.y) if loss.log_link else loss.smoothness
+        errors = UNIT * ((roundings.value + 3) * loss.values(Z, problem.y) + roundings.absolute)
+        errors += np.sum(np.abs(loss.derivatives(Z, problem.y)) * off, axis=1)
+        errors += curved * np.sum(off**2, axis=1)
+        total = float(np.sort(errors) @ np.sort(problem.sigma)) + 4 * UNIT * problem.penalty(W)
+    return total + UNDERFLOW if np.isfinite(total) else np.inf
 
 
 def summary(loss: str, outcomes: Sequence[Outcome]) -> dict:
