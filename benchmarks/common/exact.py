@@ -220,7 +220,7 @@ class ExactProblem:
         return value - np.sum(at.gradient * at.gradient) / (2 * self.mu)
 
     def _step(self, at: Iterate) -> tuple[Iterate, Decimal]:
-        """A Newton step with a line search, and what it promised; the same iterate if none is found.
+        """A Newton step with a line search, and what it promised; the same iterate if it fails.
 
         Regula falsi (Illinois) on the derivative along the step, which rises.
         """

@@ -1,6 +1,7 @@
 """Are certificates true on tables with extreme numbers, and does every fit end in an orderly way?
 
-Bound: no exit code but 0 and 3, no warning, no bound above an objective that a solver in 150 digits attains, no negative gap, no objective outside its stated rounding.
+Bound: no exit code but 0 and 3, no warning, no bound above an objective that a solver in 150
+digits attains, no negative gap, no objective outside its stated rounding.
 
 Data: generated.
 

@@ -23,6 +23,7 @@ from lrisk_cli.design.design import (
 )
 from lrisk_cli.errors import DataError
 from lrisk_cli.evaluation.corruption import Corruption, Planted, corrupt
+from lrisk_cli.evaluation.deviations import sample_deviation
 from lrisk_cli.evaluation.metrics import Figures, judge_rows
 from lrisk_cli.features.features import Features
 from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, score_design
@@ -93,7 +94,7 @@ class MethodResult:
     def deviation(self, name: str) -> float | None:
         """Between splits; None for a single one."""
         values = self.values(name)
-        return float(np.std(values, ddof=1)) if len(values) > 1 else None
+        return float(sample_deviation(values)) if len(values) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)

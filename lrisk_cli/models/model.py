@@ -269,7 +269,7 @@ def _check_encoding(encoding: Encoding) -> None:
     n_classes = len(encoding.target.classes)
     if n_classes != len(set(encoding.target.classes)):
         raise ValueError("a class is named twice")
-    if (encoding.target.kind == "class") != (n_classes >= 2):
+    if n_classes == 1 or (encoding.target.kind == "class") != (n_classes > 0):
         raise ValueError(f"{n_classes} classes do not fit the task")
     check_features(encoding)
 

@@ -233,6 +233,9 @@ class SolverRun:
         """
         point = self.problem.at(self.W, self.row_weighter)
         self.best, self.best_smoothed = point.objective, point.smoothed
+        if not self.problem.falling and np.isinf(self.smoothed_bound):
+            # Equal weights have no penalty, so that the smoothed risk is not negative either.
+            self.smoothed_bound = 0.0
         if self.bound > self.best or self.smoothed_bound > self.best_smoothed:
             self._allow_for_rounding(point)
         return Solution(
