@@ -28,6 +28,8 @@ MOST_CLASSES = 1000
 FEW_NUMBERS = 20
 EXACT = 2.0**53  # larger whole numbers are not all numbers of floating point
 MOST_NOTES = 3  # constant columns named one by one; images have hundreds
+LEAST_SCALE = 1e-150  # squares of smaller numbers underflow
+LEAST_NUMBER = float(np.finfo(np.float64).smallest_subnormal)
 
 Notes = tuple[str, ...]
 
@@ -106,6 +108,10 @@ def learn_target(
     if scale[0] == 0.0:
         raise DataError(
             f"{place}: is constant ({target[0]:g}), nothing to learn; choose another target"
+        )
+    if scale[0] < LEAST_SCALE:
+        raise DataError(
+            f"{place}: numbers differ too little to square ({scale[0]:.3g}); rescale the column"
         )
     refuse_overflow(place, mean[0], scale[0])
     return NumberTarget(name, float(mean[0]), float(scale[0])) if scaled else NumberTarget(name)
@@ -198,7 +204,21 @@ def _deviations(numbers: Array, fills: Array | None) -> tuple[Array, Array]:
     with np.errstate(over="ignore", invalid="ignore"):
         means = first + _sum_chunks(numbers, fills, first, 1) / len(numbers)
         scales = np.sqrt(_sum_chunks(numbers, fills, means, 2) / len(numbers))
+    for j in np.flatnonzero(scales < LEAST_SCALE):
+        column = _filled(numbers[:, j : j + 1], None if fills is None else fills[j : j + 1])
+        if (column != column[0]).any():
+            means[j], scales[j] = _small_deviation(column)
     return means, scales
+
+
+def _small_deviation(column: Array) -> tuple[float, float]:
+    """The same of a column (n, 1) whose squares underflow, in units of a power of two."""
+    exponent = int(np.frexp(np.abs(column).max())[1])
+    # In two steps: a power of two may be too large for a number.
+    scaled = np.ldexp(np.ldexp(column, -(exponent // 2)), exponent // 2 - exponent)
+    mean, deviation = _deviations(scaled, None)
+    scale = float(np.ldexp(deviation[0], exponent))
+    return float(np.ldexp(mean[0], exponent)), max(scale, LEAST_NUMBER)
 
 
 def _sum_chunks(numbers: Array, fills: Array | None, origin: Array, power: int) -> Array:

@@ -154,7 +154,7 @@ def target_from_file(
     """The target that a model file describes; ValueError where its parts disagree."""
     if len(classes) != len(set(classes)):
         raise ValueError("a class is named twice")
-    if (task == Task.CLASSIFICATION) != (len(classes) >= 2):
+    if len(classes) == 1 or (task == Task.CLASSIFICATION) != bool(classes):
         raise ValueError(f"{len(classes)} classes do not fit the task")
     if not classes:
         return NumberTarget(name, mean, scale)

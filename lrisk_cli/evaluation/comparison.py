@@ -28,6 +28,7 @@ from lrisk_cli.design.design import (
 )
 from lrisk_cli.errors import DataError, join_words
 from lrisk_cli.evaluation.corruption import Corruption, Planted, check_targets, corrupt
+from lrisk_cli.evaluation.deviations import sample_deviation
 from lrisk_cli.evaluation.metrics import Figures, evaluate_rows
 from lrisk_cli.features.features import Features
 from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, score_design
@@ -98,7 +99,7 @@ class MethodResult:
     def deviation(self, name: str) -> float | None:
         """Between splits; None for a single one."""
         values = self.values(name)
-        return float(np.std(values, ddof=1)) if len(values) > 1 else None
+        return float(sample_deviation(values)) if len(values) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.errors import InvalidOption, UsageError, opt
+from lrisk_cli.evaluation.deviations import sample_deviation
 from lrisk_cli.evaluation.metrics import CONFIDENCE
 from lrisk_cli.native.kernels import core
 from lrisk_cli.risk.value import sort_losses
@@ -299,6 +300,6 @@ def _across(values: Sequence[Array], test_share: float) -> Quantiles:
 
     n_splits = len(values)
     middle = np.mean(values, axis=0)
-    deviation = np.std(values, axis=0, ddof=1)
+    deviation = sample_deviation(values)
     half = stdtrit(n_splits - 1, 1.0 - _ALPHA) * sqrt(1.0 / n_splits + test_share) * deviation
     return Quantiles(middle, middle - half, middle + half)

@@ -17,6 +17,7 @@ from lrisk_cli.design.design import (
     find_task,
 )
 from lrisk_cli.errors import DataError, InvalidOption, opt, quote
+from lrisk_cli.evaluation.deviations import sample_deviation
 from lrisk_cli.evaluation.metrics import Figures, evaluate_rows
 from lrisk_cli.evaluation.registry import (
     ERROR_NEEDS,
@@ -70,7 +71,7 @@ class Candidate:
     @property
     def standard_error(self) -> float:
         """Of that mean: the deviation between folds over the root of their number."""
-        return float(np.std(self.fold_values, ddof=1)) / sqrt(len(self.fold_values))
+        return float(sample_deviation(self.fold_values)) / sqrt(len(self.fold_values))
 
 
 @dataclass(frozen=True, slots=True)

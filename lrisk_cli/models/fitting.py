@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 # A fit that lowers the objective by less than this fraction has learned almost nothing.
 SMALL_GAIN = 1e-3
+# Numbers below this have fewer digits.
+LEAST_L2 = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,11 @@ def check_fit(options: FitOptions) -> None:
     if options.l2 is not None and not 0.0 < options.l2 < float("inf"):
         raise InvalidOption(
             "l2", f"must be greater than 0, it makes the optimum unique; got {options.l2:g}"
+        )
+    if options.l2 is not None and options.l2 < LEAST_L2:
+        raise InvalidOption(
+            "l2",
+            f"must be at least {LEAST_L2:.3g}, smaller numbers lose digits; got {options.l2:g}",
         )
     if options.nu is not None and options.smoothing is SmoothingName.NONE:
         add = opt("smoothing", "l2")

@@ -20,13 +20,19 @@ def cho_factor(H: Array) -> Array:
 
 
 def cho_factor_lifted(H: Array) -> Array:
-    """The same of H with as little added to its diagonal as makes it positive."""
+    """The same of H with as little added to its diagonal as makes it positive.
+
+    LinAlgError where nothing does, as of numbers that are not finite.
+    """
     mean = float(np.trace(H)) / len(H)
-    for lift in LIFTS:
+    for lift in LIFTS if np.isfinite(mean) else ():
         try:
-            return cho_factor(H + lift * mean * np.eye(len(H)) if lift else H)
+            L = cho_factor(H + lift * mean * np.eye(len(H)) if lift else H)
         except LinAlgError:
             continue
+        # A NaN anywhere in H reaches the last pivot.
+        if np.isfinite(L[-1, -1]):
+            return L
     raise LinAlgError("a matrix that no lift makes positive")
 
 

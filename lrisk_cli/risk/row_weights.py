@@ -112,6 +112,10 @@ class RowWeighter:
             return self._soften(losses, self.smoothing.nu, Weighed(value, value, lam, changes))
         self._smooth(losses, self.smoothing, lam)
         smoothed = core.compensated_dot(lam, losses) - self.smoothing.penalty(lam)
+        if not smoothed >= 0.0 and np.isfinite(value) and float(losses.min()) >= 0.0:
+            # nu is so large that rounded weights cost more than all losses; equal ones cost none.
+            lam = np.full(self._n, 1.0 / self._n)
+            smoothed = core.compensated_dot(lam, losses)
         return Weighed(value, smoothed, lam, changes)
 
     def _sort(self, losses: Array) -> int | None:

@@ -20,6 +20,8 @@ ROWS_PER_COLUMN = 4
 # larger than a fraction of them, or is so many times as far as any cell of the sample.
 REMOTE = 20.0
 CELL_REMOTE, CELL_SHARE, CELL_BEYOND = 6.0, 0.05, 3.0
+# Cells farther out count as so many scales away, or their squares would overflow.
+FARTHEST = 1e100
 CHUNK = 4096
 
 
@@ -79,7 +81,7 @@ class Flexible:
         whole = len(self.used) == columns.shape[1]
         scaled: Array = (columns if whole else columns[:, self.used]) - self.centres
         scaled /= self.scales
-        return scaled
+        return np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
 
 
 def learn_columns(columns: Array, *, squares: bool = True) -> Flexible:
@@ -88,7 +90,7 @@ def learn_columns(columns: Array, *, squares: bool = True) -> Flexible:
     mads = MAD_TO_DEVIATION * np.median(np.abs(columns - centres), axis=0)
     scales = np.where(mads > 0.0, mads, columns.std(axis=0))
     used = np.flatnonzero(scales > 0.0)
-    scaled = (columns[:, used] - centres[used]) / scales[used]
+    scaled = np.clip((columns[:, used] - centres[used]) / scales[used], -FARTHEST, FARTHEST)
     # Where most cells are equal, as in columns of categories, no other cell is remote.
     cells = np.where(mads[used] > 0.0, [_remote_beyond(np.abs(z)) for z in scaled.T], np.inf)
     u = _asinh(scaled)

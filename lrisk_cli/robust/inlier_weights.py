@@ -56,6 +56,7 @@ class InlierWeights:
         return 1.0 - float(self.weights.mean())
 
 
+@np.errstate(all="ignore")
 def find_inlier_weights(
     rows: Rows,
     y: Targets,

@@ -26,6 +26,7 @@ FACTOR, DEVIATIONS = 3.0, 3.0
 EXPECTED_BEYOND = 0.05
 SWAP_ROUNDS = 200
 TINY = 1e-300
+SMALLEST_SIZE, LARGEST_SIZE = 1e-130, 1e140
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class ScaleMixture:
     def inlier_scale(self) -> float:
         """Root mean square size of an inlier."""
         shares, scales = self.shares[: self.n_inlier], self.scales[: self.n_inlier]
-        return float(np.sqrt(shares @ scales**2 / shares.sum()))
+        unit = 1.0 if SMALLEST_SIZE < scales[-1] < LARGEST_SIZE else scales[-1]
+        return float(unit * np.sqrt(shares @ (scales / unit) ** 2 / shares.sum()))
 
     def inlier(self, sizes: Array) -> Array:
         """Probability that a row of this size is an inlier; falls with the size. (n,)."""
@@ -111,9 +113,15 @@ def fit_scales(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
 def _use_up(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
     """The same, overwriting the sizes: a copy would take too much memory for long tables."""
     sizes.sort()
-    n, middle, largest = len(sizes), float(sizes[len(sizes) // 2]), float(sizes[-1])
-    if largest == 0.0:
+    largest = float(sizes[-1])
+    if largest == 0.0 or not np.isfinite(largest):
         return ScaleMixture(np.ones(1), np.ones(1), 1)
+    # Squares of larger and smaller numbers would leave the range of numbers.
+    unit = 1.0 if SMALLEST_SIZE < largest < LARGEST_SIZE else largest
+    if unit != 1.0:
+        sizes /= unit
+        largest = 1.0
+    n, middle = len(sizes), float(sizes[len(sizes) // 2])
     edges = _chunk_edges(n)
     counts = np.diff(edges)
     np.square(sizes, out=sizes)
@@ -122,7 +130,7 @@ def _use_up(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
     n_scales = int(np.ceil(np.log(largest / low) / np.log(STEP))) + 2
     scales: Array = low * np.power(STEP, np.arange(n_scales, dtype=np.float64))
     shares = _likeliest_weights(points, counts / n, scales)
-    return ScaleMixture(scales, shares, _find_gap(np.log(scales), shares, factor))
+    return ScaleMixture(unit * scales, shares, _find_gap(np.log(scales), shares, factor))
 
 
 def find_threshold(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from lrisk_cli.native.cholesky import cho_factor_lifted, cho_solve
 from lrisk_cli.native.kernels import core
@@ -29,7 +30,7 @@ FIRST_ROUND, ROUND, MAX_EVALUATIONS = 30, 15, 600
 # Matrices from this size on are factored in single precision first; what is left of the right side
 # after refinement, relative to it.
 SINGLE_SIZE, MOST_REFINEMENTS, REFINED = 512, 10, 1e-13
-EPS = float(np.finfo(np.float64).eps)
+EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Bound:
 def certify(objective: float, lower_bound: float, at_zero: float) -> Certificate:
     """The certificate of an objective and a lower bound; at_zero is F(0)."""
     absolute = objective - lower_bound
-    gained = max(at_zero - objective, 1e-6 * at_zero, np.finfo(np.float64).tiny)
+    gained = max(at_zero - objective, 1e-6 * at_zero, TINY)
     return Certificate(objective, lower_bound, absolute, absolute / gained)
 
 
@@ -91,12 +92,18 @@ def lower_bound(
         better, used = weighted_minimiser(problem, lam, start, accuracy, known, until)
         at_better = evaluate(problem, lam, better)
         passes += used + 1
-        if at is None or not at_better.lower_bound(problem.mu) < at.lower_bound(problem.mu):
+        if at is None or not _lower(at_better, at, problem.mu):
             V, at = better, at_better
-    if at.value_error > accuracy and HAS_WIDE:
+    if not at.value_error <= accuracy and HAS_WIDE:
         at = evaluate_wide(problem, lam, V)
         passes += 1
     return _bound(problem, lam, excess, V, at, passes)
+
+
+def _lower(one: Evaluation, other: Evaluation, mu: float) -> bool:
+    """Whether the bound of one is lower than that of the other; one that is not a number is."""
+    bound = one.lower_bound(mu)
+    return bound < other.lower_bound(mu) or np.isnan(bound)
 
 
 def _bound(
@@ -122,13 +129,17 @@ def repair_weights(lam: Array, sigma: Array) -> tuple[Array, float]:
     """Weights near lam that lie in P(sigma) to rounding, and by which fraction they may exceed it.
 
     Clip, renormalise, and mix with 1/n until the sums of the k largest weights are at most those
-    of sigma for every k; what rounding leaves is that fraction, see core.excess_share.
+    of sigma for every k; what rounding leaves is that fraction, see core.excess_share. Where
+    nothing is left of lam to renormalise, the weights are 1/n.
     """
     lam = np.maximum(lam, 0.0)
     ones = np.ones(len(lam))
     # Weights that add up to 1 are what objectives are made of, also where sigma adds up to more.
     total = min(core.compensated_dot(sigma, ones), 1.0)
-    lam = total / core.compensated_dot(lam, ones) * lam
+    sum_of_lam = core.compensated_dot(lam, ones)
+    if not 0.0 < total / (sum_of_lam or np.inf) < np.inf:
+        lam, sum_of_lam = ones, float(len(lam))
+    lam = total / sum_of_lam * lam
     ascending = np.sort(lam)
     fraction = core.mixing_share(ascending, sigma)
     if fraction > 0.0:
@@ -157,14 +168,21 @@ def weighted_minimiser(
     """Nearly minimise lam.l(V) + mu/2 ||V||^2; the passes it took.
 
     curvature: what is known of it from fits with similar weights, and will be from this one.
-    until: the moment, by perf_counter, from which on no further step is begun.
+    until: the moment, by perf_counter, from which on no further step is begun. Where numbers become
+    too large or a matrix cannot be factored, the result is `start`.
     """
-    if problem.loss.quadratic:
-        return _ridge(problem, lam), 1
-    if start.size <= NEWTON_SIZE:
-        newton = _searched_newton if problem.loss.needs_line_search else _newton
-        return newton(problem, lam, start, accuracy, until)
-    return _lbfgs(problem, lam, start, accuracy, curvature or InverseCurvature(), until)
+    try:
+        if problem.loss.quadratic:
+            V, passes = _ridge(problem, lam), 1
+        elif start.size <= NEWTON_SIZE:
+            newton = _searched_newton if problem.loss.needs_line_search else _newton
+            V, passes = newton(problem, lam, start, accuracy, until)
+        else:
+            known = curvature or InverseCurvature()
+            V, passes = _lbfgs(problem, lam, start, accuracy, known, until)
+    except LinAlgError:
+        return start, 1
+    return (V if np.isfinite(V).all() else start), passes
 
 
 def _ridge(problem: Problem, lam: Array) -> Array:

@@ -5,7 +5,7 @@ import numpy as np
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.problem import Problem
-from lrisk_cli.solvers.solution import Limits, Solution, SolverRun
+from lrisk_cli.solvers.solution import GAVE_OUT, Limits, Solution, SolverRun
 from lrisk_cli.types import Array
 
 
@@ -44,4 +44,4 @@ def solve_mean(
         accuracy = needed
     solver_run.prove(problem.sigma, W)
     solver_run.note(point.objective)
-    return solver_run.solution(limit or "stopped because rounding hides what is left")
+    return solver_run.solution(limit or GAVE_OUT)

@@ -12,7 +12,7 @@ import numpy as np
 
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.problem import Point, Problem
-from lrisk_cli.solvers.solution import Limits, Solution, SolverRun
+from lrisk_cli.solvers.solution import GAVE_OUT, Limits, Solution, SolverRun
 from lrisk_cli.solvers.spec import Job
 from lrisk_cli.types import Array
 
@@ -241,7 +241,8 @@ class _Run:
     def _why_stop(self) -> str | None:
         """What ends the run now, in words."""
         if self.solver_run.converged:
-            return "the gap is proved"
+            # Said only where the last evaluation takes the proof back.
+            return GAVE_OUT
         if self.stalled:
             tol = self.solver_run.limits.tol
             why = f"the last {STALL} epochs gained less than {tol:g} of what was gained before"

@@ -5,6 +5,7 @@ Letters: H0 the curvature at fixed weights, to which rows tied by the projection
 """
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.certificate import step_within
@@ -91,6 +92,8 @@ class Newton(ProximalPoint):
             del H  # before the next one takes as much memory
             P *= step_within(self.problem, P)
             slope = float(np.sum(gradient * P))
+            if not np.isfinite(slope):
+                raise LinAlgError("a Newton step that is not finite")
             # phi may be flat to rounding while its weights still have far to go.
             solved = decrement <= 0.1 * self.solver_run.limits.tol * self.solver_run.gained
             if -slope <= 1e-15 * abs(iterate.phi) and (

@@ -11,13 +11,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk.row_weights import Projection, Tied
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.direct import solve_mean
 from lrisk_cli.solvers.problem import Point, Problem
-from lrisk_cli.solvers.solution import Limits, Solution, SolverRun
+from lrisk_cli.solvers.solution import GAVE_OUT, Limits, Solution, SolverRun
 from lrisk_cli.solvers.spec import Job
 from lrisk_cli.types import Array
 
@@ -37,6 +38,7 @@ TIES_PER_UNKNOWN = 10
 # The spread of the losses counts as at least this fraction of the objective at zero.
 LEAST_SPREAD = 1e-3
 MAX_OUTER = 200
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +82,14 @@ class ProximalPoint(ABC):
     def run(self) -> Solution:
         """Minimise until the gap is proved, a limit is reached, or many rounds prove no more."""
         start = self._start()
-        if self.proved_at(start):
-            return self.solver_run.solution("")
-        return self.solver_run.solution(self._rounds(self.iterate_at(start.W, start.margins)))
+        try:
+            if self.proved_at(start):
+                return self.solver_run.solution(GAVE_OUT)
+            why = self._rounds(self.iterate_at(start.W, start.margins))
+        except LinAlgError:
+            why = GAVE_OUT
+            self._prove_best()
+        return self.solver_run.solution(why)
 
     def _rounds(self, iterate: Iterate) -> str:
         """Solve inner problems until one of them proves the gap; in words, what ended it."""
@@ -91,7 +98,7 @@ class ProximalPoint(ABC):
         for _ in range(MAX_OUTER):
             iterate, n_steps = self.inner(iterate)
             if self.solver_run.converged or self.solver_run.exhausted():
-                why = self.solver_run.exhausted() or why
+                why = self.solver_run.exhausted() or GAVE_OUT
                 break
             self.centre = iterate.lam
             self.nu = max(self.change_of_nu(n_steps, iterate) * self.nu, least)
@@ -99,6 +106,11 @@ class ProximalPoint(ABC):
         if not self.solver_run.converged:
             self.solver_run.prove(iterate.lam, iterate.W)
         return why
+
+    def _prove_best(self) -> None:
+        """Prove what can be proved of the best point, with the weights of its sorted losses."""
+        best = self.problem.at(self.solver_run.W, self.solver_run.row_weighter)
+        self.solver_run.prove(best.lam, best.W)
 
     def mean_fit(self, start: Array, accuracy: float) -> tuple[Array, int]:
         """Nearly the minimiser of the mean, to start from; the passes it took."""
@@ -137,7 +149,8 @@ class ProximalPoint(ABC):
         """By the spread of the losses, which may be zero."""
         deviations = np.abs(losses - np.mean(losses))
         spread = max(float(np.mean(deviations)), LEAST_SPREAD * self.solver_run.at_zero)
-        return FIRST_NU * spread / float(self.problem.sigma[-1] - self.problem.sigma[0])
+        nu = FIRST_NU * spread / float(self.problem.sigma[-1] - self.problem.sigma[0])
+        return max(nu, TINY) if np.isfinite(nu) else 1.0
 
     def change_of_nu(self, n_steps: int, iterate: Iterate) -> float:
         """Less smoothing after an inner problem that was easy, more after one that was not."""

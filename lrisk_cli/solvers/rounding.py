@@ -16,6 +16,9 @@ sum_i lam_i |s_i| e_i comes on top of the reach. A loss states its own errors (`
 `margin_errors`). Errors below count the roundings that a term can meet on its way, one u
 each; exp, expm1, log and log1p are taken to be good to a unit in the last place (2 u), as in the C
 libraries of common systems; those of the kernels for several outputs are (tests/losses).
+
+Near the ends of the range of doubles errors are larger. What overflows proves nothing. Where a
+coefficient lam_i s_i underflows, or a softmax sets it to 0, g is off by what it lost times x_i.
 """
 
 from dataclasses import dataclass
@@ -35,6 +38,10 @@ HAS_WIDE = WIDE_UNIT < UNIT / 100.0
 WIDE_CHUNK = 512
 # Weighing a loss, the compensated sum over rows, and the penalty.
 WEIGHING = 3
+# Squares of numbers between these keep their digits, and so do sums above LEAST_SUM.
+SMALLEST, LARGEST, LEAST_SUM = 1e-145, 1e150, 1e-290
+# Coefficients below the first number may have lost so much: for one output, and for several.
+UNDERFLOWS = ((1e-290, 2e-323), (1e-250, 3e-261))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +59,27 @@ class Evaluation:
 
     def slack(self, mu: float) -> float:
         """The part of the bound that is lost to a gradient that is not zero."""
+        length = self.norm + self.norm_error
         # The last factor is for the roundings of the norms themselves.
-        return (self.norm + self.norm_error) ** 2 / (2.0 * mu) * (1.0 + 1e-11)
+        if SMALLEST < length < LARGEST:
+            return length**2 / (2.0 * mu) * (1.0 + 1e-11)
+        root = length / float(np.sqrt(2.0 * mu))
+        return root * root * (1.0 + 1e-11)
 
 
 def evaluate(problem: Problem, lam: Array, V: Array) -> Evaluation:
     """In double precision: one pass over all rows and two over the rows with weight."""
     Z = problem.margins(V)
     losses, coefs = problem.loss.values_and_derivatives(Z, problem.y)
-    value = float(core.compensated_dot(lam, losses)) + problem.penalty(V)
+    value = float(core.compensated_dot(lam, losses)) + _penalty(problem, V)
     coefs *= lam[:, None]
+    lost = _lost(problem, lam, coefs)
     moved = _moved(coefs, problem.loss.margin_errors(Z, problem.y))
     gradient = problem.combine(coefs) + problem.mu * V
     dot_sum, row_sum = problem.rows.roundings(problem.loss.n_outputs)
     magnitudes = problem.rows.magnitudes(coefs)
     return _with_errors(
-        problem, V, value, gradient, magnitudes, moved, UNIT, (dot_sum, row_sum, 0.0)
+        problem, V, value, gradient, magnitudes, moved, lost, UNIT, (dot_sum, row_sum, 0.0)
     )
 
 
@@ -75,7 +87,7 @@ def evaluate_wide(problem: Problem, lam: Array, V: Array) -> Evaluation:
     """The same in extended precision, for about a hundred times the time."""
     n, d = problem.rows.shape
     wide_V = V.astype(np.longdouble)
-    value = np.longdouble(0.5 * problem.mu) * np.sum(wide_V * wide_V)
+    value = np.longdouble(0.5) * np.longdouble(problem.mu) * np.sum(wide_V * wide_V)
     gradient = np.longdouble(problem.mu) * wide_V
     magnitudes = np.zeros(V.shape, dtype=np.longdouble)
     moved = 0.0
@@ -94,8 +106,8 @@ def evaluate_wide(problem: Problem, lam: Array, V: Array) -> Evaluation:
     # Converting the value to a double adds one more, coarser rounding.
     loss_sum = row_sum + UNIT / WIDE_UNIT
     return _with_errors(
-        problem, V, float(value), gradient.astype(np.float64), magnitudes.astype(np.float64),
-        moved, WIDE_UNIT, (d + 2.0, row_sum, loss_sum),
+        problem, V, float(value), gradient, magnitudes, moved, 0.0, WIDE_UNIT,
+        (d + 2.0, row_sum, loss_sum),
     )  # fmt: skip
 
 
@@ -103,30 +115,59 @@ def _with_errors(
     problem: Problem,
     V: Array,
     value: float,
-    gradient: Array,
-    magnitudes: Array,
+    gradient: Array | Wide,
+    magnitudes: Array | Wide,
     moved: float,
+    lost: float,
     unit: float,
     roundings: tuple[float, float, float],
 ) -> Evaluation:
     """Count the roundings: of a margin, of a sum over rows, and of the sum of the losses.
 
-    moved: what margins that are off may do to the value, in units. A loss that states no bound on
-    its own roundings proves nothing.
+    moved: what margins that are off may do to the value, in units; lost: by how much the gradient
+    may be off for numbers that underflowed. A loss that states no bound on its own roundings proves
+    nothing.
     """
     dot_sum, row_sum, loss_sum = roundings
     own = problem.loss.roundings or Roundings(np.inf, np.inf)
     # These sums have roundings too, of terms that are not negative.
-    size = 1.001 * float(np.linalg.norm(magnitudes))
+    size = 1.001 * _norm(magnitudes)
     reach = 1.001 * float(np.sum(magnitudes * np.abs(V)))
-    penalised = problem.mu * float(np.linalg.norm(V))
+    penalised = problem.mu * _norm(V)
     return Evaluation(
         value=value,
         value_error=unit
         * ((own.value + WEIGHING + loss_sum) * value + own.absolute + (dot_sum * reach + moved)),
-        norm=float(np.linalg.norm(gradient)),
-        norm_error=unit * ((row_sum + own.derivative + 4) * size + 4 * penalised),
+        norm=_norm(gradient),
+        norm_error=unit * ((row_sum + own.derivative + 4) * size + 4 * penalised) + lost,
     )
+
+
+def _norm(a: Array | Wide) -> float:
+    """||a||, also where squares would leave the range of numbers."""
+    norm = float(np.linalg.norm(a))
+    if SMALLEST < norm < LARGEST:
+        return norm
+    largest = np.abs(a).max(initial=0.0)
+    return float(largest * np.linalg.norm(a / largest)) if 0.0 < largest < np.inf else norm
+
+
+def _penalty(problem: Problem, V: Array) -> float:
+    """mu/2 ||V||^2; where squares underflow nothing, which is less."""
+    penalty = problem.penalty(V)
+    return penalty if penalty > LEAST_SUM * problem.mu else 0.0
+
+
+def _lost(problem: Problem, lam: Array, coefs: Array) -> float:
+    """By how much the gradient may be off because coefficients lam_i s_i underflowed."""
+    one = coefs.shape[1] == 1
+    below, lost = UNDERFLOWS[0 if one else 1]
+    small = (np.abs(coefs[:, 0]) if one else np.abs(coefs).min(axis=1)) < below
+    small &= lam > 0.0
+    if not small.any():
+        return 0.0
+    sums = problem.rows.magnitudes(small.astype(np.float64)[:, None])
+    return float(lost * coefs.shape[1] * (_norm(sums) + len(sums)))
 
 
 def _moved(coefs: Array | Wide, errors: Array | None) -> float:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, fields
 
+import numpy as np
+
 from lrisk_cli.errors import InvalidOption, join_words, opt
 from lrisk_cli.names import SolverName
 from lrisk_cli.native.threads import one_thread
@@ -73,7 +75,8 @@ def solve(
     solver = load_solver(choose(problem, options).solver)
     if problem.falling:
         start = None
-    with one_thread():
+    # Numbers that are not finite are looked for where they matter.
+    with one_thread(), np.errstate(all="ignore"):
         return solver.run(Job(problem, options, limits, report, start, inliers))
 
 

@@ -8,6 +8,7 @@ by then Newton's matrix changes little but for the ties. Letters: as in newton.p
 from collections import deque
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk.row_weights import Tied
@@ -112,6 +113,8 @@ class Softmax(Lbfgs):
                 return iterate, n_steps
             P = -self._curvature(iterate, iterate.tied).solve(gradient)
             slope = float(np.sum(gradient * P))
+            if not np.isfinite(slope):
+                raise LinAlgError("a Newton step that is not finite")
             if -slope <= 1e-32 * abs(iterate.phi):
                 return iterate, n_steps
             new = self._search(iterate, P, slope)

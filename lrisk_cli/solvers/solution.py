@@ -12,11 +12,16 @@ from lrisk_cli.errors import opt
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.solvers.certificate import Certificate, certify, lower_bound
 from lrisk_cli.solvers.descent import Precondition
-from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.rounding import evaluate
 from lrisk_cli.types import Array
 
 # The last proof may exceed a time limit by this fraction of it.
 PROOF_SHARE = 0.1
+# What ended a run that could go no further, in words.
+GAVE_OUT = "stopped because rounding hides what is left"
+# Sums of smaller numbers than this lose digits, so a smaller bound is none.
+LEAST_BOUND = 1e-290
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +170,7 @@ class SolverRun:
         )
         self._V = bound.V
         # Losses are not negative: zero is a bound as well.
-        self.bound = max(self.bound, bound.value, 0.0)
+        self.bound = max(self.bound, bound.value if bound.value > LEAST_BOUND else 0.0)
         self.smoothed_bound = max(self.smoothed_bound, bound.smoothed)
         self.passes += 1.0
 
@@ -228,6 +233,11 @@ class SolverRun:
         """
         point = self.problem.at(self.W, self.row_weighter)
         self.best, self.best_smoothed = point.objective, point.smoothed
+        if not self.problem.falling and np.isinf(self.smoothed_bound):
+            # Equal weights have no penalty, so that the smoothed risk is not negative either.
+            self.smoothed_bound = 0.0
+        if self.bound > self.best or self.smoothed_bound > self.best_smoothed:
+            self._allow_for_rounding(point)
         return Solution(
             W=self.W,
             lam=point.lam,
@@ -243,6 +253,13 @@ class SolverRun:
             epochs=tuple(self._epochs),
             starts=self.starts,
         )
+
+    def _allow_for_rounding(self, point: Point) -> None:
+        """Lower bounds that exceed the objective, which was rounded, by what it may be off."""
+        error = evaluate(self.problem, point.lam, point.W).value_error
+        error = error if np.isfinite(error) else np.inf
+        self.bound = min(self.bound, max(self.best - error, 0.0))
+        self.smoothed_bound = min(self.smoothed_bound, self.best_smoothed - error)
 
     def _status(self, why: str) -> str:
         if self.certificate is None:

@@ -1,0 +1,1 @@
+"""Are results right, however hard the numbers are?"""
