@@ -22,6 +22,7 @@ from lrisk_cli.tables.outputs import (
     write_parts,
     write_table,
 )
+from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.reader import TableFile
 from lrisk_cli.tables.schema import check_dates, check_same_columns, infer_types, inspect_files
 from lrisk_cli.tables.sources import find_sources
@@ -104,6 +105,11 @@ class Table:
         return types.pop() if len(types) == 1 else pa.string()
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was changed about the names of its columns, each once."""
+        return tuple(dict.fromkeys(note for file in self.files for note in file.schema.notes))
+
+    @property
     def paths(self) -> tuple[str, ...]:
         """The files it is read from, as messages name them."""
         return tuple(file.source.label for file in self.files)
@@ -127,19 +133,22 @@ class Table:
         *,
         invalid_as_missing: bool = False,
         as_is: Sequence[str] = (),
+        ragged: RaggedRows | None = None,
     ) -> Iterator[Batch]:
         """The rows in reading order; may be called again.
 
         A number column arrives as float64 with NaN for missing, a text column as Texts, a column
         of `as_is` as the Arrow array that the file holds. A cell that is not of its column's type
-        is a DataError, or missing when invalid_as_missing.
+        is a DataError, or missing when invalid_as_missing. ragged: counts the rows of text files
+        that were padded, and those that were skipped, which are in no batch.
         """
         self.refuse_nested(columns, as_is)
         wanted = list(dict.fromkeys((*columns, *as_is)))
+        ragged = RaggedRows() if ragged is None else ragged
         first_row = 0
         for file in self.files:
             label, source_row = file.source.label, 0
-            for block in self._blocks(file, wanted, as_is):
+            for block in self._blocks(file, wanted, as_is, ragged):
                 if block.invalid and not invalid_as_missing:
                     raise self._invalid_error(label, source_row, block.invalid)
                 for part in _slices(block, self.batch_rows):
@@ -167,7 +176,7 @@ class Table:
                 )
 
     def _blocks(
-        self, file: TableFile, wanted: Sequence[str], as_is: Sequence[str]
+        self, file: TableFile, wanted: Sequence[str], as_is: Sequence[str], ragged: RaggedRows
     ) -> Iterator["_Block"]:
         """The wanted columns of one file, converted. Something is read even if none is in it."""
         folders = file.source.partitions
@@ -184,7 +193,7 @@ class Table:
             return _Block(records.num_rows, converted, invalid)
 
         coded = [name for name in stored if not self.types[name].numeric and name not in as_is]
-        return file.batches(stored, coded, self.batch_rows, convert)
+        return file.batches(stored, coded, self.batch_rows, convert, ragged)
 
     def _invalid_error(
         self, label: str, first_row: int, invalid: Mapping[str, InvalidCell]
@@ -215,7 +224,7 @@ def open_table(
     sources = find_sources(inputs.names)
     label = sources[0].label
     label = label if len(sources) == 1 else f"{label} and {len(sources) - 1} more"
-    files = inspect_files(sources, inputs.delimiter)
+    files = inspect_files(sources, inputs.layout)
     for file in files:
         inputs.allowance.check_batch(file.source.label, file.schema.batch_bytes)
     names = files[0].names
