@@ -9,6 +9,7 @@ from lrisk_cli.names import Ragged
 from lrisk_cli.native.kernels import core
 
 MOST_NAMED = 5
+PART_BYTES = 1 << 20
 
 
 @dataclass(slots=True)
@@ -30,12 +31,15 @@ class Evener:
     policy: Ragged
 
     def even(self, block: bytes, first_line: int, rows: RaggedRows) -> Iterator[memoryview]:
-        """The records in parts hardly larger than the block. first_line: its number in the file."""
+        """The records in parts of PART_BYTES, or of the size of the block if that is larger.
+
+        first_line: the number of its first line in the file.
+        """
         at, pad = 0, self.policy is Ragged.PAD
         uneven = np.empty((MOST_NAMED, 3), np.int64)
         while at < len(block):
-            # One record more fits than a block of even ones has.
-            out = bytearray(len(block) + self.n_fields + 3)
+            # Any one record fits: it is no longer than the block, and gets n_fields at most.
+            out = bytearray(max(len(block), PART_BYTES) + self.n_fields + 3)
             at, size, n_padded, n_skipped, n_lines = core.even_records(
                 block, at, ord(self.delimiter), self.n_fields, pad, out, uneven
             )
