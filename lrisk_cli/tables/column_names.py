@@ -1,22 +1,57 @@
 """Names that a file gives its columns -> names that differ and are not empty, and notes on them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from lrisk_cli.errors import MOST_NAMED, DataError, list_names, opt
 
 
-def name_columns(
-    stored: Sequence[str], place: str, *, rename: bool
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names to use, and notes on those that are not the file's own.
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """The names to use. unnamed: those that the file does not have; renamed: old and new ones."""
+
+    names: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+
+    def notes(self, read: Collection[str]) -> tuple[str, ...]:
+        """What to know about names that are not the file's own. read: the columns that are read."""
+        return (*self._note_unnamed(set(read)), *self._note_renamed())
+
+    def _note_unnamed(self, read: set[str]) -> Iterator[str]:
+        named = [name for name in self.unnamed if name in read]
+        n_empty = len(self.unnamed) - len(named)
+        if n_empty:
+            have = "1 column has" if n_empty == 1 else f"{n_empty} columns have"
+            yield f"{have} neither a name nor a value and {_are(n_empty)} left out"
+        if named:
+            have = "1 column has" if len(named) == 1 else f"{len(named)} columns have"
+            hint = ""
+            if named[0] == self.names[0]:
+                hint = f": an index that pandas wrote? then pass {opt('exclude', named[0])}"
+            yield f"{have} no name and {_are(len(named))} read as {list_names(named)}{hint}"
+
+    def _note_renamed(self) -> Iterator[str]:
+        if self.renamed:
+            pairs = [f"'{old}' as '{new}'" for old, new in self.renamed[:MOST_NAMED]]
+            n_more = len(self.renamed) - len(pairs)
+            more = f" and {n_more} more" if n_more else ""
+            yield f"columns whose name an earlier one has are renamed: {', '.join(pairs)}{more}"
+
+
+UNCHANGED = ColumnNames()
+
+
+def name_columns(stored: Sequence[str], place: str, *, rename: bool) -> ColumnNames:
+    """Names that differ and are not empty.
 
     A column without a name is called by its position. One whose name an earlier column has is a
     DataError, or with `rename` gets a number. place: of the names, for sentences.
     """
     taken = {name for name in stored if name.strip()}
     if len(taken) == len(stored):
-        return tuple(stored), ()
+        return ColumnNames(tuple(stored))
     repeated = [name for name, count in Counter(stored).items() if count > 1 and name in taken]
     if repeated and not rename:
         raise DataError(
@@ -25,18 +60,19 @@ def name_columns(
         )
     names: list[str] = []
     unnamed: list[str] = []
-    again: list[tuple[str, str]] = []
-    used = dict.fromkeys(taken, 1)
+    renamed: list[tuple[str, str]] = []
+    used, met = dict.fromkeys(taken, 1), set[str]()
     for position, name in enumerate(stored, 1):
         if name not in taken:
             names.append(_free_name(f"column_{position}", used))
             unnamed.append(names[-1])
-        elif name in repeated and name in names:
+        elif name in met:
             names.append(_free_name(name, used))
-            again.append((name, names[-1]))
+            renamed.append((name, names[-1]))
         else:
             names.append(name)
-    return tuple(names), (*_note_unnamed(unnamed, names), *_note_renamed(again))
+            met.add(name)
+    return ColumnNames(tuple(names), tuple(unnamed), tuple(renamed))
 
 
 def _free_name(name: str, used: dict[str, int]) -> str:
@@ -50,22 +86,5 @@ def _free_name(name: str, used: dict[str, int]) -> str:
     return free
 
 
-def _note_unnamed(unnamed: Sequence[str], names: Sequence[str]) -> list[str]:
-    if not unnamed:
-        return []
-    is_index = unnamed[0] == names[0]
-    what = (
-        f"1 column has no name and is read as {list_names(unnamed)}"
-        if len(unnamed) == 1
-        else f"{len(unnamed)} columns have no name and are read as {list_names(unnamed)}"
-    )
-    hint = f": an index that pandas wrote? then pass {opt('exclude', names[0])}" if is_index else ""
-    return [what + hint]
-
-
-def _note_renamed(again: Sequence[tuple[str, str]]) -> list[str]:
-    if not again:
-        return []
-    pairs = [f"'{old}' as '{new}'" for old, new in again[:MOST_NAMED]]
-    more = f" and {len(again) - MOST_NAMED} more" if len(again) > MOST_NAMED else ""
-    return [f"columns whose name an earlier one has are renamed: {', '.join(pairs)}{more}"]
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -69,26 +69,25 @@ class CsvReader(Reader[CsvSchema]):
         end = end or len(start)
         header = _decode_header(start[skipped:end], source.label)
         delimiter = delimiter or ("\t" if _is_tabbed(source) else guess_delimiter(header))
-        names, notes = name_columns(
+        named = name_columns(
             split_fields(header, delimiter),
             f"{source.label}, header",
             rename=layout.rename_duplicates,
         )
-        n_lines = core.count_lines(start[:end])
         return CsvSchema(
-            names,
-            notes=notes,
+            named.names,
+            named=named,
             delimiter=delimiter,
             ragged=layout.ragged,
             body=end,
-            n_lines=n_lines,
+            n_lines=core.count_lines(start[:end]),
         )
 
     def infer_types(self, files: Sequence[TableFile], spelling: Spelling) -> dict[str, ColumnType]:
         """The type of each column by a sample from the start of the rows.
 
         Text files are sampled as if they were one. The sample grows until every column has shown
-        a value; one that never does is a category.
+        a value; one that never does is a category, or left out if it has no name either.
         """
         texts = [(file.source, file.schema) for file in files if isinstance(file.schema, CsvSchema)]
         types: dict[str, ColumnType | None] = dict.fromkeys(texts[0][1].names)
@@ -102,7 +101,10 @@ class CsvReader(Reader[CsvSchema]):
                 break
         if n_rows == 0:
             raise DataError(f"{texts[0][0].label}: a header but no rows; nothing to work on")
-        return {name: guess or CATEGORY for name, guess in types.items()}
+        unnamed = texts[0][1].named.unnamed
+        return {
+            name: guess or CATEGORY for name, guess in types.items() if guess or name not in unnamed
+        }
 
     def batches(
         self,
@@ -119,27 +121,26 @@ class CsvReader(Reader[CsvSchema]):
         Blocks are parsed and converted side by side; at most WORKERS + 1 are in memory.
         """
 
-        def parse(block: Text) -> tuple[Converted, int]:
-            records = _parse_block(block, schema, columns, coded)
-            return convert(records), core.count_lines(block)
+        def parse(block: Text) -> Converted:
+            return convert(_parse_block(block, schema, columns, coded))
 
         size = BLOCK_BYTES * min(max(1, len(columns) // BLOCK_COLUMNS), MOST_BLOCKS)
         pool = ThreadPoolExecutor(WORKERS)
-        waiting: deque[Future[tuple[Converted, int]]] = deque()
-        n_rows, n_lines = 0, schema.n_lines
+        waiting: deque[tuple[Future[Converted], int]] = deque()
+        n_read = n_lines = 0
         try:
-            for block in _blocks(source, schema, size, ragged):
-                waiting.append(pool.submit(parse, block))
+            for block, n_before in _blocks(source, schema, size, ragged):
+                waiting.append((pool.submit(parse, block), n_before))
                 if len(waiting) > WORKERS:
-                    parsed, n_ended = waiting.popleft().result()
-                    yield parsed
-                    n_rows, n_lines = n_rows + parsed.n_rows, n_lines + n_ended
+                    future, n_lines = waiting.popleft()
+                    yield (parsed := future.result())
+                    n_read += parsed.n_rows
             while waiting:
-                parsed, n_ended = waiting.popleft().result()
-                yield parsed
-                n_rows, n_lines = n_rows + parsed.n_rows, n_lines + n_ended
+                future, n_lines = waiting.popleft()
+                yield (parsed := future.result())
+                n_read += parsed.n_rows
         except BlockError as error:
-            raise error.at(source.label, n_rows, n_lines) from error
+            raise error.at(source.label, n_read, n_lines) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -178,7 +179,8 @@ def _read_start(source: Source, marks: bytes) -> tuple[bytes, int]:
         start = source.read(stream, SAMPLE_BYTES)
         if not start.strip(b"\xef\xbb\xbf\r\n\t ,;"):
             raise DataError(f"{source.label}: the file is empty; expected a header line and rows")
-        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:4096]:
+        first_line = re.split(rb"[\r\n]", start.lstrip(b"\r\n"), maxsplit=1)[0]
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in first_line:
             raise DataError(f"{source.label}: not UTF-8 text; save it as UTF-8 (iconv -t UTF-8)")
         skipped = 3 if start.startswith(b"\xef\xbb\xbf") else 0
         skipped += len(start[skipped:]) - len(start[skipped:].lstrip(b"\r\n"))
@@ -265,19 +267,30 @@ def _block_error(message: str, block: Text, schema: CsvSchema) -> BlockError:
     return BlockError(row, f"cannot be parsed ({message.splitlines()[0]}); check quotes")
 
 
-def _blocks(source: Source, schema: CsvSchema, size: int, ragged: RaggedRows) -> Iterator[Text]:
-    """The records after the header in blocks of about `size` bytes that end with a record."""
+def _blocks(
+    source: Source, schema: CsvSchema, size: int, ragged: RaggedRows
+) -> Iterator[tuple[Text, int]]:
+    """The records after the header in blocks of about `size` bytes that end with a record.
+
+    With each block the number of lines of the file before it.
+    """
     n_lines = schema.n_lines
     for block, _ in _cut(source, schema, size, size):
-        yield from _even(block, schema, source.label, n_lines, ragged)
-        if schema.ragged is not Ragged.ERROR:
-            n_lines += core.count_lines(block)
+        for part in _even(block, schema, source.label, n_lines, ragged):
+            yield part, n_lines
+        n_lines += core.count_lines(block)
 
 
 def _even(
     block: bytes, schema: CsvSchema, label: str, n_lines: int, ragged: RaggedRows
 ) -> Iterator[Text]:
     """The block as it is where ragged rows are errors, else in parts without such rows."""
+    if (nul := block.find(b"\0")) >= 0:
+        line = n_lines + core.count_lines(block[:nul]) + 1
+        raise DataError(
+            f"{label}, line {line}: a NUL byte; the file is damaged, binary or in UTF-16, so "
+            "write it again as UTF-8"
+        )
     if schema.ragged is not Ragged.ERROR:
         yield from schema.evener(label).even(block, n_lines + 1, ragged)
     elif block:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
+from lrisk_cli.tables.column_names import UNCHANGED, ColumnNames
 from lrisk_cli.tables.column_types.base import ColumnType
 from lrisk_cli.tables.inputs import Layout, Spelling
 from lrisk_cli.tables.ragged import RaggedRows
@@ -26,16 +27,15 @@ class FileSchema:
     """What a file says about its columns before its rows are read.
 
     n_rows: None where only reading tells. types: Arrow types; None for text, whose types are
-    inferred. batch_bytes: bytes of its largest batch if it can only be read whole, else 0. notes:
-    on columns whose names are not those of the file. stored: the names in the file, where they are
-    others.
+    inferred. batch_bytes: bytes of its largest batch if it can only be read whole, else 0. named: how
+    the columns got their names; stored: the names in the file, where they are others.
     """
 
     names: tuple[str, ...]
     n_rows: int | None = None
     types: pa.Schema | None = None
     batch_bytes: int = 0
-    notes: tuple[str, ...] = ()
+    named: ColumnNames = UNCHANGED
     stored: tuple[str, ...] = ()
 
 
@@ -64,6 +64,7 @@ class Reader(ABC, Generic[Schema]):
     ) -> dict[str, ColumnType]:
         """The type of each column, by the Arrow types of the files or by a sample of their rows.
 
+        A column without a name and without a value has none.
         files: all files of the table, of which the first is of this format.
         """
 

@@ -12,6 +12,7 @@ from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_texts
 from lrisk_cli.tables.cells import InvalidCell, Texts, Values
 from lrisk_cli.tables.column_types.base import ColumnType, Kind
+from lrisk_cli.tables.column_types.category import CATEGORY
 from lrisk_cli.tables.column_types.registry import DTYPES, convert_type
 from lrisk_cli.tables.inputs import PLAIN, Inputs, Spelling
 from lrisk_cli.tables.memory import Allowance, make_allowance
@@ -71,7 +72,8 @@ class Batch:
 class Table:
     """Files of the same columns, read as one table. n_rows is None when only reading tells.
 
-    fixed: columns whose type a model fixes, so that no option can change it.
+    fixed: columns whose type a model fixes, so that no option can change it. notes: on columns
+    whose names are not those of the files.
     """
 
     label: str
@@ -83,6 +85,7 @@ class Table:
     fixed: frozenset[str] = frozenset()
     spelling: Spelling = PLAIN
     allowance: Allowance = field(default_factory=lambda: make_allowance(None))
+    notes: tuple[str, ...] = ()
 
     def column(self, name: str) -> Column:
         """The column of that name. DataError, with the nearest names, when there is none."""
@@ -103,11 +106,6 @@ class Table:
             # The readers unfold views of text, which few programs read.
             types.add(pa.large_string() if pa.types.is_string_view(stored) else stored)
         return types.pop() if len(types) == 1 else pa.string()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was changed about the names of its columns, each once."""
-        return tuple(dict.fromkeys(note for file in self.files for note in file.schema.notes))
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -238,6 +236,9 @@ def open_table(
     found = infer_types(files, inputs.spelling)
     asked = {name: DTYPES[dtype] for name, dtype in (dtypes or {}).items()}
     kinds = {**(expected or {}), **asked}
+    # A column that has neither a name nor a value is read only where it is asked for.
+    found |= {name: CATEGORY for name in kinds if name in names and name not in found}
+    names = tuple(name for name in names if name in found)
     types = {name: convert_type(found[name], kinds.get(name)) for name in names}
     check_dates(label, files[0].schema, found, kinds)
     counts = [file.schema.n_rows for file in files if file.schema.n_rows is not None]
@@ -251,6 +252,7 @@ def open_table(
         frozenset(expected or ()),
         inputs.spelling,
         inputs.allowance,
+        files[0].schema.named.notes(names),
     )
 
 

@@ -32,11 +32,12 @@ class TypedReader(Reader[FileSchema]):
             schema = self.read_schema(source)
         except (OSError, pa.ArrowException) as error:
             raise unreadable(source.label, error) from error
-        names, notes = name_columns(schema.names, source.label, rename=layout.rename_duplicates)
-        if names == schema.names or schema.types is None:
+        named = name_columns(schema.names, source.label, rename=layout.rename_duplicates)
+        if named.names == schema.names or schema.types is None:
             return schema
-        types = pa.schema([f.with_name(n) for f, n in zip(schema.types, names, strict=True)])
-        return replace(schema, names=names, types=types, notes=notes, stored=schema.names)
+        pairs = zip(schema.types, named.names, strict=True)
+        types = pa.schema([field.with_name(name) for field, name in pairs])
+        return replace(schema, names=named.names, types=types, named=named, stored=schema.names)
 
     def infer_types(self, files: Sequence[TableFile], spelling: Spelling) -> dict[str, ColumnType]:
         """The type of each column. Text is taken as it is, except for ISO dates.

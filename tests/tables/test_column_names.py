@@ -17,13 +17,14 @@ NAMES = st.sampled_from(["", " ", "a", "a.2", "a.2.2", "column_1", "column_2", "
 
 @given(st.lists(NAMES, min_size=1, max_size=12))
 def test_names_differ_and_first_ones_are_kept(stored):
-    names, notes = name_columns(stored, "t.csv", rename=True)
+    named = name_columns(stored, "t.csv", rename=True)
+    names = named.names
     assert len(set(names)) == len(names) == len(stored)
     assert all(name.strip() for name in names)
     for at, name in enumerate(stored):
         if name.strip() and name not in stored[:at]:
             assert names[at] == name
-    assert bool(notes) == (list(names) != stored)
+    assert bool(named.notes(names)) == (list(names) != stored)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_names_differ_and_first_ones_are_kept(stored):
     ],
 )
 def test_names_are_numbered(stored, names):
-    assert name_columns(stored, "t.csv", rename=True)[0] == tuple(names)
+    assert name_columns(stored, "t.csv", rename=True).names == tuple(names)
 
 
 def test_a_repeated_name_is_refused_with_the_option_that_accepts_it():
@@ -45,12 +46,12 @@ def test_a_repeated_name_is_refused_with_the_option_that_accepts_it():
 
 
 def test_an_unnamed_first_column_may_be_an_index():
-    (note,) = name_columns(["", "x"], "t.csv", rename=False)[1]
+    (note,) = name_columns(["", "x"], "t.csv", rename=False).notes(["column_1", "x"])
     assert note == (
         "1 column has no name and is read as 'column_1': an index that pandas wrote? then pass "
         "exclude='column_1'"
     )
-    (note,) = name_columns(["x", "", ""], "t.csv", rename=False)[1]
+    (note,) = name_columns(["x", "", ""], "t.csv", rename=False).notes(["column_2", "column_3"])
     assert note == "2 columns have no name and are read as 'column_2' and 'column_3'"
 
 
@@ -90,3 +91,20 @@ def test_columns_of_one_name_are_told_apart_in_every_format(tmp_path, suffix):
     assert batch.columns["a.2"].values == ["u", "v"]
     assert batch.columns["column_3"].to_pylist() == ["x", "y"]
     assert table.arrow_type("column_3") == pa.string()
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_delimiters_at_the_ends_of_all_lines_make_no_column(tmp_path, name):
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,b,{name}\n1,2,\n3,4,\n")
+    table = open_table(path)
+    assert read(table) == {"a": [1.0, 3.0], "b": [2.0, 4.0]}
+    assert table.notes == ("1 column has neither a name nor a value and is left out",)
+
+
+def test_a_column_without_name_and_values_is_read_where_a_model_needs_it(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,,\n1,,\n2,,\n")
+    table = open_table(path, expected={"a": "number", "column_2": "number"})
+    assert [column.name for column in table.columns] == ["a", "column_2"]
+    assert len(table.notes) == 2
