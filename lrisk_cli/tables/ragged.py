@@ -8,7 +8,7 @@ import numpy as np
 from lrisk_cli.names import Ragged
 from lrisk_cli.native.kernels import core
 
-MOST_NAMED = 5
+MOST_NAMED = 3
 PART_BYTES = 1 << 20
 
 

@@ -27,8 +27,8 @@ class FileSchema:
     """What a file says about its columns before its rows are read.
 
     n_rows: None where only reading tells. types: Arrow types; None for text, whose types are
-    inferred. batch_bytes: bytes of its largest batch if it can only be read whole, else 0. named: how
-    the columns got their names; stored: the names in the file, where they are others.
+    inferred. batch_bytes: bytes of its largest batch if it can only be read whole, else 0. named:
+    how the columns got their names; stored: the names in the file, where they are others.
     """
 
     names: tuple[str, ...]

@@ -246,3 +246,13 @@ def test_blocks_of_many_columns_are_larger(tmp_path, monkeypatch):
     table = open_table(path)
     assert next(table.batches(names)).n_rows == 4 * (1 << 12) // 1024
     assert next(table.batches(["c7"])).n_rows == (1 << 12) // 1024
+
+
+def test_a_nul_byte_is_refused_wherever_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(csv_files, "SAMPLE_BYTES", 64)
+    path = tmp_path / "t.csv"
+    for n_before in (0, 1, 2000):
+        path.write_bytes(b"n,name\r\n" + b"1,a\r\n" * n_before + b"2,b\0\r\n3,c\r\n")
+        with pytest.raises(DataError, match=rf"t\.csv, line {n_before + 2}: a NUL byte"):
+            all_texts(path)

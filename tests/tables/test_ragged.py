@@ -111,8 +111,8 @@ def test_a_row_left_out_does_not_shift_the_types_of_columns(tmp_path):
 
 def test_rows_of_one_column_keep_their_place_when_they_are_padded(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text('x\na\n,\n"",""\nb,\n\nc,d\n')
+    path.write_text('x\na\n\nc,d\n,\n"",""\nb,\n')
     rows, ragged = read_rows(path, Ragged.PAD)
     assert rows == [["a"], [None], [None], ["b"]]
     assert (ragged.padded, ragged.skipped) == (3, 1)
-    assert ragged.named[-1] == f"{path}, line 7: 2 fields, skipped"
+    assert ragged.named[0] == f"{path}, line 4: 2 fields, skipped"
