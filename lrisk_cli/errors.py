@@ -7,6 +7,8 @@ from enum import IntEnum
 
 # Of a cell in a sentence.
 _LONGEST_QUOTE = 60
+# Columns that a sentence lists.
+MOST_NAMED = 6
 
 
 class ExitCode(IntEnum):
@@ -103,3 +105,11 @@ def quote(text: str) -> str:
     if len(text) <= _LONGEST_QUOTE:
         return repr(text)
     return f"{text[:_LONGEST_QUOTE]!r}... ({len(text):,} characters)"
+
+
+def list_names(names: Sequence[str]) -> str:
+    """ "'a', 'b' and 'c'", the first few of many."""
+    shown = [f"'{name}'" for name in names[:MOST_NAMED]]
+    if len(names) > MOST_NAMED:
+        return f"{', '.join(shown)} and {len(names) - MOST_NAMED} more"
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]

@@ -147,6 +147,14 @@ class Scaling(StrEnum):
     MAD = "mad"
 
 
+class Ragged(StrEnum):
+    """What happens to rows of text files with more or fewer fields than the header."""
+
+    ERROR = "error"
+    PAD = "pad"
+    SKIP = "skip"
+
+
 class Missing(StrEnum):
     """What happens to rows with missing cells."""
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lrisk_cli.design.raw_rows import RawRows
-from lrisk_cli.errors import opt
+from lrisk_cli.errors import MOST_NAMED, list_names, opt
 from lrisk_cli.tables.arrays import distinct
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.table import Column
@@ -23,7 +23,6 @@ Notes = tuple[str, ...]
 SAMPLE_ROWS, SAMPLE_CELLS = 8192, 1 << 19
 FEWEST_ROWS = 20
 MOST_CLASSES = 20
-MOST_NAMED = 6
 # Endings of names that identifiers have: patient_nbr, userId, "Order No".
 ID_WORDS = frozenset(
     {"id", "ids", "nbr", "nr", "no", "key", "uuid", "guid", "index", "idx", "number", "code"}
@@ -279,8 +278,8 @@ def _note_identifiers(names: Sequence[str]) -> Iterator[str]:
     elif names:
         named = opt("exclude", ",".join(names[:MOST_NAMED]))
         yield (
-            f"columns {_list(names)} differ in nearly every row: identifiers? then pass {named}, "
-            f"or {opt('id_column')} for one of them"
+            f"columns {list_names(names)} differ in nearly every row: identifiers? then pass "
+            f"{named}, or {opt('id_column')} for one of them"
         )
 
 
@@ -308,25 +307,19 @@ def _note_codes(names: Sequence[str]) -> Iterator[str]:
         )
     elif names:
         yield (
-            f"columns {_list(names)} hold few whole numbers each: codes of categories? then pass "
-            f"{opt('dtype', ','.join(names) + '=category')}"
+            f"columns {list_names(names)} hold few whole numbers each: codes of categories? then "
+            f"pass {opt('dtype', ','.join(names) + '=category')}"
         )
 
 
 def _note_marks(found: dict[str, list[str]]) -> Iterator[str]:
     for mark, names in found.items():
         holders = (
-            f"column {_list(names)} holds" if len(names) == 1 else f"columns {_list(names)} hold"
+            f"column {list_names(names)} holds"
+            if len(names) == 1
+            else f"columns {list_names(names)} hold"
         )
         yield (
             f"{holders} {mark!r}, "
             f"a category like others: a missing cell? then pass {opt('na_values', mark)}"
         )
-
-
-def _list(names: Sequence[str]) -> str:
-    """ "'a', 'b' and 'c'", the first few of many."""
-    shown = [f"'{name}'" for name in names[:MOST_NAMED]]
-    if len(names) > MOST_NAMED:
-        return f"{', '.join(shown)} and {len(names) - MOST_NAMED} more"
-    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]

@@ -10,11 +10,12 @@ from lrisk_cli.design.columns.registry import FEATURES
 from lrisk_cli.design.design import DesignOptions, choose_columns
 from lrisk_cli.design.encoding import find_missing, refuse_missing
 from lrisk_cli.design.exposure import check_exposure
-from lrisk_cli.design.raw_rows import RowCounts, as_read_bytes
+from lrisk_cli.design.raw_rows import RowCounts, as_read_bytes, count_ragged
 from lrisk_cli.names import Missing, Task
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.memory import NUMBER_BYTES
+from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.table import Batch, Column, Table
 from lrisk_cli.types import Flags
 
@@ -79,8 +80,8 @@ def plan_design(
     named = [] if options.id_column is None else [options.id_column]
     table.refuse_nested(names, named)
     survey = _Survey(columns, target, options.missing)
-    strict, n_id_bytes = options.missing is Missing.ERROR, 0
-    for batch in table.batches(names, invalid_as_missing=not strict, as_is=named):
+    strict, n_id_bytes, ragged = options.missing is Missing.ERROR, 0, RaggedRows()
+    for batch in table.batches(names, invalid_as_missing=not strict, as_is=named, ragged=ragged):
         survey.add(batch)
         if exposure is not None:
             cells = np.asarray(batch.columns[exposure], dtype=np.float64)
@@ -90,7 +91,7 @@ def plan_design(
     survey.refuse_empty(table.label)
     features = survey.features(options.max_categories)
     n_columns = sum(feature.n_columns for feature in features) + options.intercept
-    counts = survey.counts()
+    counts = count_ragged(survey.counts(), ragged)
     table.allowance.check(table.label, counts.used, n_columns)
     n_rows, n_classes = counts.used, survey.n_classes(options.task)
     peak = _base_bytes(n_rows, n_columns, flat=flat, n_values=values and values(n_rows))

@@ -1,7 +1,7 @@
 """Read the chosen columns of a table into memory once, as raw numbers and codes, without copies."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from lrisk_cli.progress import Progress, Report
 from lrisk_cli.tables.arrays import Buffer, arrow_of
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.fingerprint import Fingerprint
+from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.table import Batch, Column, Table, join_arrays
 from lrisk_cli.types import Array, Codes, Flags
 
@@ -23,17 +24,35 @@ RowNumbers = npt.NDArray[np.int64]
 
 GROWTH = 1 << 21  # numbers added when the buffer is full: 16 MB
 TEXT_BYTES = 150  # overhead of a text: an object, and its entry in a dictionary
+RAGGED = "ragged"  # the reason for which the reader skipped rows
 BLOCK_NUMBERS = 1 << 16  # numbers worked on at a time: half a megabyte stays in the cache
 
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """Rows read, rows used, rows dropped by reason, and cells filled in by column."""
+    """Rows read, rows used, rows dropped by reason, and cells filled in by column.
+
+    padded: rows of text that got or lost fields, so that they have those of the header. ragged:
+    places of the first rows that were padded, or dropped for their fields.
+    """
 
     read: int
     used: int
     dropped: dict[str, int] = field(default_factory=dict)
     filled: dict[str, int] = field(default_factory=dict)
+    padded: int = 0
+    ragged: tuple[str, ...] = ()
+
+
+def count_ragged(counts: RowCounts, rows: RaggedRows) -> RowCounts:
+    """The counts of rows in batches, and with them the rows that the reader skipped or padded."""
+    return replace(
+        counts,
+        read=counts.read + rows.skipped,
+        dropped=({RAGGED: rows.skipped} if rows.skipped else {}) | counts.dropped,
+        padded=rows.padded,
+        ragged=tuple(rows.named),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +111,12 @@ def read_usable_rows(
     collector = _RowCollector(features, target, missing, table.n_rows or 0, exposure)
     names = [column.name for column in (*features, target) if column is not None]
     names += [] if exposure is None else [exposure]
-    groups = table.column_groups(names)
+    groups, ragged = table.column_groups(names), RaggedRows()
     for number, group in enumerate(groups, 1):
         as_is = [id_column] if id_column is not None and number == len(groups) else []
         n_read = 0
         for batch in table.batches(
-            group, invalid_as_missing=missing is not Missing.ERROR, as_is=as_is
+            group, invalid_as_missing=missing is not Missing.ERROR, as_is=as_is, ragged=ragged
         ):
             collector.add(batch, group)
             collector.take_ids([batch.columns[name] for name in as_is])
@@ -105,7 +124,12 @@ def read_usable_rows(
             table.allowance.check(table.label, n_read, n_numbers, collector.text_bytes)
             done = n_read if table.n_rows is None else (number - 1) * table.n_rows + n_read
             report(Progress("read", done / len(groups), table.n_rows))
-    return collector.finish(n_read)
+    usable = collector.finish(n_read)
+    return replace(
+        usable,
+        counts=count_ragged(usable.counts, ragged),
+        notes=(*table.notes, *usable.notes),
+    )
 
 
 def split_rows(raw: RawRows, held_out: Flags) -> tuple[RawRows, RawRows]:

@@ -8,14 +8,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lrisk_cli.design.design import RowCounts
 from lrisk_cli.design.encoding import EncodedBatch, Encoding
+from lrisk_cli.design.raw_rows import RowCounts, count_ragged
 from lrisk_cli.errors import DataError, InvalidOption
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.scored import ScoredBatch, Scorer
 from lrisk_cli.names import Missing
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.tables.cells import Texts, spell_numbers
+from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.table import Batch, Table, join_arrays
 from lrisk_cli.types import Array
 
@@ -27,17 +28,19 @@ ROW_BYTES = 48
 
 @dataclass(slots=True)
 class RowTally:
-    """Counts rows while they are scored. n_missing, n_unseen: rows with such a cell.
+    """Counts rows while they are scored. scored: those in batches, whatever became of them.
 
-    filled: cells that something stands in for, by column.
+    n_missing, n_unseen: rows with such a cell. filled: cells that something stands in for, by
+    column. ragged: rows that were padded or skipped.
     """
 
-    read: int = 0
+    scored: int = 0
     used: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     n_missing: int = 0
     n_unseen: int = 0
     filled: dict[str, int] = field(default_factory=dict)
+    ragged: RaggedRows = field(default_factory=RaggedRows)
 
     def add_dropped(self, encoded: EncodedBatch) -> None:
         """Count the rows that a batch lost, and the cells that were filled in."""
@@ -47,16 +50,22 @@ class RowTally:
 
     def add(self, batch: Batch, encoded: EncodedBatch) -> None:
         """Count the rows of a batch."""
-        self.read += batch.n_rows
+        self.scored += batch.n_rows
         self.used += len(encoded.kept)
         self.n_missing += encoded.n_missing
         self.n_unseen += encoded.n_unseen
         self.add_dropped(encoded)
 
     @property
+    def read(self) -> int:
+        """All rows of the files, those that the reader skipped included."""
+        return self.scored + self.ragged.skipped
+
+    @property
     def counts(self) -> RowCounts:
         """Rows read, used, dropped by reason, and cells filled in."""
-        return RowCounts(self.read, self.used, self.dropped, self.filled)
+        counts = RowCounts(self.scored, self.used, self.dropped, self.filled)
+        return count_ragged(counts, self.ragged)
 
     def require_used(self, label: str, purpose: str) -> None:
         """DataError where every row was dropped."""
@@ -118,7 +127,9 @@ def encode_table(
         )
     invalid_as_missing = encoding.missing is not Missing.ERROR
     as_is = () if id_column is None else (id_column,)
-    for batch in table.batches(columns, invalid_as_missing=invalid_as_missing, as_is=as_is):
+    for batch in table.batches(
+        columns, invalid_as_missing=invalid_as_missing, as_is=as_is, ragged=tally.ragged
+    ):
         n_kept = tally.used * kept_bytes
         table.allowance.check_scoring(table.label, batch.n_rows, encoding.n_columns, n_kept)
         encoded = encoding.encode(batch)
@@ -154,12 +165,12 @@ def score_together(
     needed = [name for model in models.values() for name in columns_of(model.encoding)]
     columns = list(dict.fromkeys(needed if by is None else [*needed, by]))
     width = max(model.encoding.n_columns for model in models.values())
-    for batch in table.batches(columns, invalid_as_missing=not strict):
+    for batch in table.batches(columns, invalid_as_missing=not strict, ragged=tally.ragged):
         n_kept = tally.used * len(models) * LOSS_BYTES
         table.allowance.check_scoring(table.label, batch.n_rows, width, n_kept)
         scored = _score_batch(models, batch)
         kept = _kept_by_all(scored, tally)
-        tally.read += batch.n_rows
+        tally.scored += batch.n_rows
         tally.used += len(kept)
         tally.n_missing += max(each.encoded.n_missing for each in scored.values())
         tally.n_unseen += max(each.encoded.n_unseen for each in scored.values())

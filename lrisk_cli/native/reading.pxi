@@ -132,27 +132,39 @@ def mark_codes(const int32_t[::1] codes, Py_ssize_t first, double[:, ::1] X):
 
 cdef extern from "native/quotes.h" nogil:
     bint regular_quotes(const unsigned char *text, Py_ssize_t size, unsigned char delimiter,
-                        unsigned char newline, Py_ssize_t *end, int *open)
+                        Py_ssize_t *end, int *open)
+    Py_ssize_t line_ends(const unsigned char *text, Py_ssize_t size)
 
 
-def last_record(const unsigned char[::1] block, unsigned char delimiter, unsigned char newline):
-    """Offset just after the last newline outside quotes, and whether a quote is left open.
+def count_lines(const unsigned char[::1] block) -> int:
+    """How many lines end in the block, by LF, CR or CRLF, quoted ones included."""
+    cdef Py_ssize_t n
+    if block.shape[0] == 0:
+        return 0
+    with nogil:
+        n = line_ends(&block[0], block.shape[0])
+    return n
+
+
+def last_record(const unsigned char[::1] block, unsigned char delimiter):
+    """Offset just after the last LF or CR outside quotes, and whether a quote is left open.
 
     The block begins with a record. A quote opens a field only as its first character; in an open
-    field two of them stand for one, and a single one closes it.
+    field two of them stand for one, and a single one closes it. A CR that is the last byte is no
+    end: an LF that belongs to it may follow.
     """
     cdef Py_ssize_t end = 0
     cdef int is_open = 0
     if block.shape[0] == 0:
         return 0, False
     with nogil:
-        if not regular_quotes(&block[0], block.shape[0], delimiter, newline, &end, &is_open):
-            end = follow_quotes(block, delimiter, newline, &is_open)
+        if not regular_quotes(&block[0], block.shape[0], delimiter, &end, &is_open):
+            end = follow_quotes(block, delimiter, &is_open)
     return end, bool(is_open)
 
 
 cdef Py_ssize_t follow_quotes(const unsigned char[::1] block, unsigned char delimiter,
-                              unsigned char newline, int *is_open) noexcept nogil:
+                              int *is_open) noexcept nogil:
     """The same byte by byte, whatever quotes stand inside fields."""
     cdef Py_ssize_t i, end = 0
     cdef unsigned char c
@@ -164,12 +176,111 @@ cdef Py_ssize_t follow_quotes(const unsigned char[::1] block, unsigned char deli
             if c == b'"':
                 quoted = False
                 at_start = i + 1 < block.shape[0] and block[i + 1] == b'"'
-        elif c == newline:
+        elif c == b"\n" or (c == b"\r" and i + 1 < block.shape[0]):
             end, at_start = i + 1, True
-        elif c == delimiter or c == b"\n" or c == b"\r":
+        elif c == delimiter:
             at_start = True
         else:
             quoted = at_start and c == b'"'
             at_start = False
     is_open[0] = quoted
     return end
+
+
+cdef struct Record:
+    # Fields are separated outside quotes. stop: offset of the end of its line; next: of the next
+    # record; surplus: of the delimiter after the last field that the header has, or stop.
+    Py_ssize_t stop, next, n_fields, n_lines, surplus
+    bint beyond  # whether text stands after `surplus`
+
+
+cdef Record find_record(const unsigned char[::1] block, Py_ssize_t start, unsigned char delimiter,
+                        Py_ssize_t width) noexcept nogil:
+    """The record that begins at `start`, beside a header of `width` fields."""
+    cdef Record record
+    cdef Py_ssize_t i = start, n = block.shape[0]
+    cdef unsigned char c
+    cdef bint at_start = True, quoted = False, ends
+    record.n_fields, record.n_lines, record.surplus, record.beyond = 1, 0, -1, False
+    while i < n:
+        c = block[i]
+        ends = c == b"\n" or (c == b"\r" and not (i + 1 < n and block[i + 1] == b"\n"))
+        record.n_lines += ends
+        if quoted:
+            if c == b'"':
+                quoted = False
+                at_start = i + 1 < n and block[i + 1] == b'"'
+                record.beyond |= at_start and record.surplus >= 0
+            else:
+                record.beyond |= c != b" " and record.surplus >= 0
+        elif c == b"\n" or c == b"\r":
+            break
+        elif c == delimiter:
+            if record.n_fields == width:
+                record.surplus = i
+            record.n_fields += 1
+            at_start = True
+        else:
+            quoted = at_start and c == b'"'
+            at_start = False
+            record.beyond |= not quoted and c != b" " and record.surplus >= 0
+        i += 1
+    record.stop = i
+    record.next = min(i + 1, n)
+    if i + 1 < n and block[i] == b"\r" and block[i + 1] == b"\n":
+        record.next = i + 2
+        record.n_lines += 1
+    if record.surplus < 0:
+        record.surplus = i
+    return record
+
+
+cdef Py_ssize_t write_record(const unsigned char *text, Py_ssize_t size, Py_ssize_t n_added,
+                             unsigned char delimiter, unsigned char *out) noexcept nogil:
+    """Copy a record, append delimiters and end the line; how many bytes that takes."""
+    memcpy(out, text, size)
+    memset(out + size, delimiter, n_added)
+    size += n_added
+    if size == 0:
+        # An empty line would be none.
+        out[0] = out[1] = b'"'
+        size = 2
+    out[size] = b"\n"
+    return size + 1
+
+
+def even_records(const unsigned char[::1] block, Py_ssize_t start, unsigned char delimiter,
+                 Py_ssize_t width, bint pad, unsigned char[::1] out, int64_t[:, ::1] uneven):
+    """Copy records from `start` on to `out`, each with `width` fields, while they fit in there.
+
+    With `pad` a shorter record gets empty fields and a longer one loses empty fields at its end;
+    what still has another number of fields is left out. uneven: (m, 3), takes for the first m of
+    the uneven records the line, counted from `start`, the number of fields, and whether it was left
+    out. Returns the offset of the first record not looked at, the number of bytes written, the
+    numbers of records mended and left out, and that of lines.
+    """
+    cdef Py_ssize_t at = start, size = 0, lines = 0, n_mended = 0, n_left_out = 0, needed, k
+    cdef Record record
+    cdef bint skipped
+    with nogil:
+        while at < block.shape[0]:
+            record = find_record(block, at, delimiter, width)
+            needed = record.surplus - at + max(width - record.n_fields, <Py_ssize_t> 0) + 3
+            if size + needed > out.shape[0]:
+                break
+            if record.stop > at and record.n_fields != width:
+                skipped = not pad or record.beyond
+                k = n_mended + n_left_out
+                if k < uneven.shape[0]:
+                    uneven[k, 0], uneven[k, 1], uneven[k, 2] = lines, record.n_fields, skipped
+                n_mended += not skipped
+                n_left_out += skipped
+            else:
+                skipped = record.stop == at
+            if not skipped:
+                size += write_record(&block[at], record.surplus - at,
+                                     max(width - record.n_fields, <Py_ssize_t> 0), delimiter,
+                                     &out[size])
+            lines += record.n_lines
+            at = record.next
+    return at, size, n_mended, n_left_out, lines

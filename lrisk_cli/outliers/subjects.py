@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lrisk_cli.clusters.clustering import ClusterOptions, nearest
 from lrisk_cli.design.design import Design, DesignOptions, RawDesign, encode_design, read_design
 from lrisk_cli.design.encoding import EncodedBatch
+from lrisk_cli.design.raw_rows import RAGGED
 from lrisk_cli.models.cluster_fit import fit_clusters, require_numbers
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.fitting import FitOptions
@@ -34,6 +35,7 @@ from lrisk_cli.risk.value import check_largest
 from lrisk_cli.robust.scale_mixture import Threshold, find_threshold
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.tables.arrays import Buffer
+from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.tables.table import Batch, Table, join_arrays
 from lrisk_cli.types import Array, Index
@@ -164,7 +166,16 @@ def _tally(raw: RawDesign, missing: Missing) -> RowTally:
         for texts in kept.texts:
             incomplete |= texts.codes < 0
         n_missing += int(np.count_nonzero(incomplete))
-    return RowTally(counts.read, counts.used, counts.dropped, n_missing, filled=counts.filled)
+    dropped = dict(counts.dropped)
+    n_skipped = dropped.pop(RAGGED, 0)
+    return RowTally(
+        counts.read - n_skipped,
+        counts.used,
+        dropped,
+        n_missing,
+        filled=counts.filled,
+        ragged=RaggedRows(counts.padded, n_skipped, list(counts.ragged)),
+    )
 
 
 def _score(

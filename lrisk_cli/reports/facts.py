@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.design.raw_rows import RAGGED, RowCounts
 from lrisk_cli.evaluation.metrics import Figures, Intervals
 from lrisk_cli.evaluation.registry import error_names
 
@@ -56,13 +56,15 @@ def rows_fact(counts: RowCounts) -> Fact:
 
 
 def rows_document(counts: RowCounts) -> dict[str, Any]:
-    """Rows read, used and dropped, how many for which reason, and cells filled in, if any."""
+    """Rows read, used and dropped, by reason; if any, cells filled in, rows padded, ragged rows."""
     return {
         "read": counts.read,
         "used": counts.used,
         "dropped": sum(counts.dropped.values()),
         "reasons": dict(counts.dropped),
         **({"filled": dict(counts.filled)} if counts.filled else {}),
+        **({"padded": counts.padded} if counts.padded else {}),
+        **({"ragged": list(counts.ragged)} if counts.ragged else {}),
     }
 
 
@@ -72,7 +74,7 @@ def held_out_rows(counts: RowCounts) -> int:
 
 
 def describe_rows(counts: RowCounts) -> str:
-    """Rows read, used, held out if any, and dropped with the reasons; cells filled in, if any."""
+    """The counts in words; cells filled in, rows padded and ragged rows only if there are any."""
     n_dropped = sum(counts.dropped.values())
     n_held_out = held_out_rows(counts)
     held_out = f", {n_held_out} held out" if n_held_out else ""
@@ -81,7 +83,11 @@ def describe_rows(counts: RowCounts) -> str:
     n_filled = sum(counts.filled.values())
     columns = ", ".join(f"{n} {plain(name)}" for name, n in counts.filled.items())
     filled = f"; {n_filled} cells filled in ({columns})" if n_filled else ""
-    return f"{counts.read} read, {counts.used} used{held_out}, {dropped}{filled}"
+    padded = f"; {counts.padded} padded" if counts.padded else ""
+    n_ragged = counts.padded + counts.dropped.get(RAGGED, 0)
+    more = f" and {n_ragged - len(counts.ragged)} more" if n_ragged > len(counts.ragged) else ""
+    ragged = f"; ragged: {plain('; '.join(counts.ragged))}{more}" if counts.ragged else ""
+    return f"{counts.read} read, {counts.used} used{held_out}, {dropped}{filled}{padded}{ragged}"
 
 
 def figures_grid(figures: Mapping[str, Figures], intervals: Intervals | None = None) -> Grid:

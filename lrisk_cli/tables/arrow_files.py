@@ -30,9 +30,11 @@ class ArrowReader(TypedReader):
         self, source: Source, names: Sequence[str], n_rows: int, coded: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
         """The columns in batches of at most n_rows; dictionaries are those of the file."""
+        wanted = set(names)
         for batch in _stored_batches(_open(source)):
+            places = [at for at, name in enumerate(batch.schema.names) if name in wanted]
             for start in range(0, batch.num_rows, n_rows):
-                yield batch.select(list(names)).slice(start, n_rows)
+                yield batch.select(places).slice(start, n_rows)
 
 
 def _open(source: Source) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:

@@ -1,42 +1,56 @@
 """Read delimited text in blocks of whole records, parsed side by side, delivered in order."""
 
-import csv
-import io
 import os
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lrisk_cli.errors import DataError
+from lrisk_cli.errors import DataError, opt
+from lrisk_cli.names import Ragged
 from lrisk_cli.native.kernels import core
+from lrisk_cli.tables.column_names import name_columns
 from lrisk_cli.tables.column_types.base import ColumnType
 from lrisk_cli.tables.column_types.category import CATEGORY
 from lrisk_cli.tables.column_types.registry import infer_type
-from lrisk_cli.tables.inputs import Spelling
+from lrisk_cli.tables.csv_header import (
+    DELIMITERS,
+    find_header_end,
+    guess_delimiter,
+    split_fields,
+)
+from lrisk_cli.tables.inputs import STRICT, Layout, Spelling
+from lrisk_cli.tables.ragged import Evener, RaggedRows
 from lrisk_cli.tables.reader import Converted, FileSchema, Reader, TableFile
 from lrisk_cli.tables.source import Source
 
 BLOCK_BYTES = 1 << 20
+# A block of many columns is larger, up to so many times: every column costs time in each block.
+BLOCK_COLUMNS, MOST_BLOCKS = 128, 8
 SAMPLE_BYTES = 1 << 20
 LONGEST_RECORD = 16 << 20
-DELIMITERS = (",", "\t", ";", "|")
+Text = bytes | memoryview
 WORKERS = min(4, os.cpu_count() or 1)
 
 
 @dataclass(frozen=True, slots=True)
 class CsvSchema(FileSchema):
-    """Columns of a text file, the character between them, and that between records.
+    """Columns of a text file, the character between them, and what ragged rows become.
 
-    body: offset of the first record after the header.
+    body: offset of the first record after the header; n_lines: that end before it.
     """
 
     delimiter: str = ","
-    newline: bytes = b"\n"
+    ragged: Ragged = Ragged.ERROR
     body: int = 0
+    n_lines: int = 0
+
+    def evener(self, label: str) -> Evener:
+        """What makes ragged rows even."""
+        return Evener(label, self.delimiter, len(self.names), self.ragged)
 
 
 class CsvReader(Reader[CsvSchema]):
@@ -44,31 +58,36 @@ class CsvReader(Reader[CsvSchema]):
 
     suffixes = (".csv", ".tsv", ".tab", ".txt")
 
-    def inspect(self, source: Source, delimiter: str | None = None) -> CsvSchema:
-        """The header of a file. DataError when it is empty, not UTF-8, or names a column twice.
-
-        delimiter: None to take the likeliest.
-        """
+    def inspect(self, source: Source, layout: Layout = STRICT) -> CsvSchema:
+        """The header of a file. DataError when it is empty, not UTF-8, or names a column twice."""
+        delimiter = layout.delimiter
         marks = (delimiter or "".join(DELIMITERS)).encode()
-        start, skipped, newline = _read_start(source, marks)
-        end = _first_record(start, skipped, newline, marks)
-        if not end and core.last_record(start[skipped:], marks[0], ord(newline))[1]:
+        start, skipped = _read_start(source, marks)
+        end = find_header_end(start, skipped, marks)
+        if not end and core.last_record(start[skipped:], marks[0])[1]:
             raise DataError(f"{source.label}, header: a quote is opened and never closed; close it")
         end = end or len(start)
         header = _decode_header(start[skipped:end], source.label)
-        delimiter = delimiter or ("\t" if _is_tabbed(source) else _guess_delimiter(header))
-        try:
-            names = tuple(next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter)))
-        except csv.Error as error:
-            raise DataError(f"{source.label}, header: cannot be parsed ({error})") from error
-        _check_names(names, source.label)
-        return CsvSchema(names, delimiter=delimiter, newline=newline, body=end)
+        delimiter = delimiter or ("\t" if _is_tabbed(source) else guess_delimiter(header))
+        named = name_columns(
+            split_fields(header, delimiter),
+            f"{source.label}, header",
+            rename=layout.rename_duplicates,
+        )
+        return CsvSchema(
+            named.names,
+            named=named,
+            delimiter=delimiter,
+            ragged=layout.ragged,
+            body=end,
+            n_lines=core.count_lines(start[:end]),
+        )
 
     def infer_types(self, files: Sequence[TableFile], spelling: Spelling) -> dict[str, ColumnType]:
         """The type of each column by a sample from the start of the rows.
 
         Text files are sampled as if they were one. The sample grows until every column has shown
-        a value; one that never does is a category.
+        a value; one that never does is a category, or left out if it has no name either.
         """
         texts = [(file.source, file.schema) for file in files if isinstance(file.schema, CsvSchema)]
         types: dict[str, ColumnType | None] = dict.fromkeys(texts[0][1].names)
@@ -82,7 +101,10 @@ class CsvReader(Reader[CsvSchema]):
                 break
         if n_rows == 0:
             raise DataError(f"{texts[0][0].label}: a header but no rows; nothing to work on")
-        return {name: guess or CATEGORY for name, guess in types.items()}
+        unnamed = texts[0][1].named.unnamed
+        return {
+            name: guess or CATEGORY for name, guess in types.items() if guess or name not in unnamed
+        }
 
     def batches(
         self,
@@ -92,44 +114,57 @@ class CsvReader(Reader[CsvSchema]):
         coded: Sequence[str],
         n_rows: int,
         convert: Callable[[pa.RecordBatch], Converted],
+        ragged: RaggedRows,
     ) -> Iterator[Converted]:
         """The rows in file order, in blocks of about BLOCK_BYTES whatever n_rows is.
 
         Blocks are parsed and converted side by side; at most WORKERS + 1 are in memory.
         """
 
-        def parse(block: bytes) -> Converted:
+        def parse(block: Text) -> Converted:
             return convert(_parse_block(block, schema, columns, coded))
 
+        size = BLOCK_BYTES * min(max(1, len(columns) // BLOCK_COLUMNS), MOST_BLOCKS)
         pool = ThreadPoolExecutor(WORKERS)
-        waiting: deque[Future[Converted]] = deque()
-        n_read = 0
+        waiting: deque[tuple[Future[Converted], int]] = deque()
+        n_read = n_lines = 0
         try:
-            for block in _blocks(source, schema, BLOCK_BYTES):
-                waiting.append(pool.submit(parse, block))
+            for block, n_before in _blocks(source, schema, size, ragged):
+                waiting.append((pool.submit(parse, block), n_before))
                 if len(waiting) > WORKERS:
-                    yield (parsed := waiting.popleft().result())
+                    future, n_lines = waiting.popleft()
+                    yield (parsed := future.result())
                     n_read += parsed.n_rows
             while waiting:
-                yield (parsed := waiting.popleft().result())
+                future, n_lines = waiting.popleft()
+                yield (parsed := future.result())
                 n_read += parsed.n_rows
         except BlockError as error:
-            raise error.at(source.label, n_read) from error
+            raise error.at(source.label, n_read, n_lines) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
 class BlockError(Exception):
-    """A record of a block cannot be parsed. row: counted from the start of the block, or None."""
+    """A record of a block cannot be parsed. row, line: of the block, where they are known.
 
-    def __init__(self, row: int | None, finding: str) -> None:
+    ragged: the record has another number of fields than the header.
+    """
+
+    def __init__(
+        self, row: int | None, finding: str, line: int | None = None, *, ragged: bool = False
+    ) -> None:
         super().__init__(finding)
         self.row = row
+        self.line = line
+        self.ragged = ragged
 
-    def at(self, label: str, first_row: int) -> DataError:
-        """The sentence for a block that begins at first_row of the file."""
+    def at(self, label: str, first_row: int, n_lines: int) -> DataError:
+        """The sentence for a block that begins at first_row, after n_lines of the file."""
         place = label if self.row is None else f"{label}, row {first_row + self.row}"
-        return DataError(f"{place}: {self}")
+        line = "" if self.line is None else f" in line {n_lines + self.line + 1}"
+        accepted = f", or pass {opt('ragged', Ragged.PAD)} or {opt('ragged', Ragged.SKIP)}"
+        return DataError(f"{place}: {self}{line}{accepted if self.ragged else ''}")
 
 
 def _is_tabbed(source: Source) -> bool:
@@ -138,26 +173,25 @@ def _is_tabbed(source: Source) -> bool:
     return (stem if source.compression else stem + suffix).endswith((".tsv", ".tab"))
 
 
-def _read_start(source: Source, marks: bytes) -> tuple[bytes, int, bytes]:
-    """The start of the file, at least its header; where that begins; what ends its lines."""
+def _read_start(source: Source, marks: bytes) -> tuple[bytes, int]:
+    """The start of the file, at least its header, and where that begins."""
     with source.open() as stream:
         start = source.read(stream, SAMPLE_BYTES)
         if not start.strip(b"\xef\xbb\xbf\r\n\t ,;"):
             raise DataError(f"{source.label}: the file is empty; expected a header line and rows")
-        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:4096]:
+        first_line = re.split(rb"[\r\n]", start.lstrip(b"\r\n"), maxsplit=1)[0]
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in first_line:
             raise DataError(f"{source.label}: not UTF-8 text; save it as UTF-8 (iconv -t UTF-8)")
         skipped = 3 if start.startswith(b"\xef\xbb\xbf") else 0
         skipped += len(start[skipped:]) - len(start[skipped:].lstrip(b"\r\n"))
-        while True:
-            newline = b"\n" if b"\n" in start else b"\r"
-            if _first_record(start, skipped, newline, marks):
-                return start, skipped, newline
+        while not find_header_end(start, skipped, marks):
             if len(start) > LONGEST_RECORD:
                 raise _too_long(source)
             more = source.read(stream, len(start))
             if not more:
-                return start, skipped, newline
+                break
             start += more
+        return start, skipped
 
 
 def _samples(
@@ -167,14 +201,18 @@ def _samples(
     sample: list[pa.RecordBatch] = []
     n_left = SAMPLE_BYTES
     for source, schema in files:
-        first_row = 0
+        n_rows, n_lines = 0, schema.n_lines
         for block, cut in _cut(source, schema, SAMPLE_BYTES, n_left):
             unknown = [name for name, guess in types.items() if guess is None]
-            records = _parse_sample(block, schema, unknown, source.label, first_row)
-            first_row += records.num_rows
+            try:
+                for part in _even(block, schema, source.label, n_lines, RaggedRows()):
+                    sample.append(_parse_block(part, schema, unknown, ()))
+                    n_rows += sample[-1].num_rows
+            except BlockError as error:
+                raise error.at(source.label, n_rows, n_lines) from error
+            n_lines += core.count_lines(block)
             n_left -= len(block)
-            if records.num_rows:
-                sample.append(records)
+            sample = [records for records in sample if records.num_rows]
             if cut and sample:
                 yield sample
                 sample, n_left = [], SAMPLE_BYTES
@@ -182,17 +220,8 @@ def _samples(
         yield sample
 
 
-def _parse_sample(
-    block: bytes, schema: CsvSchema, columns: Sequence[str], label: str, first_row: int
-) -> pa.RecordBatch:
-    try:
-        return _parse_block(block or schema.newline, schema, columns, ())
-    except BlockError as error:
-        raise error.at(label, first_row) from error
-
-
 def _parse_block(
-    block: bytes, schema: CsvSchema, columns: Sequence[str], coded: Sequence[str]
+    block: Text, schema: CsvSchema, columns: Sequence[str], coded: Sequence[str]
 ) -> pa.RecordBatch:
     """The wanted columns of a block as text with nulls, dictionary-coded where asked."""
     from pyarrow import csv as arrow_csv
@@ -215,7 +244,7 @@ def _parse_block(
             ),
         )
     except pa.ArrowInvalid as error:
-        raise _block_error(str(error)) from error
+        raise _block_error(str(error), block, schema) from error
     # Blank lines are no records.
     return table.combine_chunks().to_batches()[0] if len(table) else _no_records(table.schema)
 
@@ -224,7 +253,7 @@ def _no_records(schema: pa.Schema) -> pa.RecordBatch:
     return pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
 
 
-def _block_error(message: str) -> BlockError:
+def _block_error(message: str, block: Text, schema: CsvSchema) -> BlockError:
     """Our words for what the CSV parser found."""
     place = re.search(r"Row #(\d+)", message)
     row = int(place[1]) - 1 if place else None
@@ -232,15 +261,40 @@ def _block_error(message: str) -> BlockError:
     if ragged:
         fields = "1 field" if ragged[2] == "1" else f"{ragged[2]} fields"
         finding = f"{fields} where the header has {ragged[1]}; check quotes and delimiter"
-        return BlockError(row, finding)
+        return BlockError(row, finding, schema.evener("").first_uneven(block), ragged=True)
     if "UTF8" in message or "UTF-8" in message:
         return BlockError(row, "not UTF-8 text; save the file as UTF-8 (iconv -t UTF-8)")
     return BlockError(row, f"cannot be parsed ({message.splitlines()[0]}); check quotes")
 
 
-def _blocks(source: Source, schema: CsvSchema, size: int) -> Iterator[bytes]:
-    """The records after the header in blocks of about `size` bytes that end with a record."""
-    return (block for block, _ in _cut(source, schema, size, size) if block)
+def _blocks(
+    source: Source, schema: CsvSchema, size: int, ragged: RaggedRows
+) -> Iterator[tuple[Text, int]]:
+    """The records after the header in blocks of about `size` bytes that end with a record.
+
+    With each block the number of lines of the file before it.
+    """
+    n_lines = schema.n_lines
+    for block, _ in _cut(source, schema, size, size):
+        for part in _even(block, schema, source.label, n_lines, ragged):
+            yield part, n_lines
+        n_lines += core.count_lines(block)
+
+
+def _even(
+    block: bytes, schema: CsvSchema, label: str, n_lines: int, ragged: RaggedRows
+) -> Iterator[Text]:
+    """The block as it is where ragged rows are errors, else in parts without such rows."""
+    if (nul := block.find(b"\0")) >= 0:
+        line = n_lines + core.count_lines(block[:nul]) + 1
+        raise DataError(
+            f"{label}, line {line}: a NUL byte; the file is damaged, binary or in UTF-16, so "
+            "write it again as UTF-8"
+        )
+    if schema.ragged is not Ragged.ERROR:
+        yield from schema.evener(label).even(block, n_lines + 1, ragged)
+    elif block:
+        yield block
 
 
 def _cut(source: Source, schema: CsvSchema, size: int, first: int) -> Iterator[tuple[bytes, bool]]:
@@ -278,22 +332,11 @@ def _last_record(block: bytes, schema: CsvSchema) -> tuple[int, bool]:
     """Offset just after the last complete record, and whether what follows opens a quote."""
     # To look for a quote is much quicker than to follow them.
     if b'"' not in block:
-        return block.rfind(schema.newline) + 1, False
-    end, is_open = core.last_record(block, ord(schema.delimiter), ord(schema.newline))
+        feed = block.rfind(b"\n")
+        # A CR that is the last byte may be half of a CRLF.
+        return max(feed, block.rfind(b"\r", feed + 1, len(block) - 1)) + 1, False
+    end, is_open = core.last_record(block, ord(schema.delimiter))
     return end, is_open
-
-
-def _first_record(start: bytes, skipped: int, newline: bytes, marks: bytes) -> int:
-    """Offset just after the header, which may hold newlines in quotes; 0 where it does not end.
-
-    marks: the characters that may be its delimiter; quotes have a meaning only after one of them.
-    """
-    ends = re.escape(marks) + newline
-    field = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^%b]*+|[^"%b][^%b]*+)?+' % (ends, ends, ends)
-    found = re.compile(
-        field + rb"(?:[" + re.escape(marks) + rb"]" + field + rb")*+" + newline
-    ).match(start, skipped)
-    return found.end() if found else 0
 
 
 def _decode_header(header: bytes, label: str) -> str:
@@ -303,23 +346,3 @@ def _decode_header(header: bytes, label: str) -> str:
         raise DataError(
             f"{label}, header: not UTF-8 text; save the file as UTF-8 (iconv -t UTF-8)"
         ) from error
-
-
-def _guess_delimiter(header: str) -> str:
-    """The likeliest separator: the commonest of them outside quotes, a comma when there is none."""
-    counts = Counter(re.sub(r'"[^"]*"', "", header))
-    return max(DELIMITERS, key=lambda mark: (counts[mark], mark == ","))
-
-
-def _check_names(names: Sequence[str], label: str) -> None:
-    repeated = [name for name, count in Counter(names).items() if count > 1 and name]
-    if repeated:
-        raise DataError(
-            f"{label}, header: column '{repeated[0]}' appears twice; rename one of them"
-        )
-    for position, name in enumerate(names, 1):
-        if not name.strip():
-            raise DataError(
-                f"{label}, header: column {position} of {len(names)} has no name; give it one "
-                "(pandas writes such a column for its index: use to_csv(index=False))"
-            )

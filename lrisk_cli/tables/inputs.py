@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from lrisk_cli.errors import InvalidOption
+from lrisk_cli.names import Ragged
 from lrisk_cli.tables.memory import Allowance, make_allowance
 
 DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
@@ -29,15 +30,31 @@ PLAIN = Spelling()
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """How files are divided into rows and columns.
+
+    delimiter: between the fields of text files; None for what the header suggests. ragged: what
+    happens to their rows of another number of fields than the header. rename_duplicates: columns of
+    one name get different ones.
+    """
+
+    delimiter: str | None = None
+    ragged: Ragged = Ragged.ERROR
+    rename_duplicates: bool = False
+
+
+STRICT = Layout()
+
+
+@dataclass(frozen=True, slots=True)
 class Inputs:
     """Paths, patterns, folders, addresses or "-", and how they are to be read.
 
-    delimiter: between the fields of text files; None for what the header suggests. allowance: of
-    memory, where all rows are held at once.
+    allowance: of memory, where all rows are held at once.
     """
 
     names: tuple[str, ...]
-    delimiter: str | None = None
+    layout: Layout = STRICT
     spelling: Spelling = PLAIN
     allowance: Allowance = field(default_factory=lambda: make_allowance(None))
 
@@ -52,6 +69,9 @@ def make_inputs(
     decimal: str,
     na_values: str | None,
     memory_limit: str | None = None,
+    ragged: Ragged = Ragged.ERROR,
+    *,
+    rename_duplicates: bool = False,
 ) -> Inputs:
     """The inputs that the texts of options describe; UsageError where they cannot be meant."""
     if decimal not in DECIMALS:
@@ -59,7 +79,8 @@ def make_inputs(
     missing = tuple(text.strip() for text in (na_values or "").split(",") if text.strip())
     spelling = Spelling(decimal, missing)
     allowance = make_allowance(memory_limit)
-    return Inputs(tuple(names), _parse_delimiter(delimiter), spelling, allowance)
+    layout = Layout(_parse_delimiter(delimiter), ragged, rename_duplicates)
+    return Inputs(tuple(names), layout, spelling, allowance)
 
 
 def _parse_delimiter(text: str | None) -> str | None:

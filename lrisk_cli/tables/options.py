@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
+from lrisk_cli.names import Ragged
 from lrisk_cli.options import argument, option
 from lrisk_cli.tables.inputs import Inputs, make_inputs
 
@@ -33,6 +34,15 @@ class Data:
         help="Values treated as missing, in addition to empty cells.",
         listed=True,
     )
+    ragged: Ragged = option(
+        Ragged.ERROR,
+        help="Rows of text files with more or fewer fields than the header: `pad` fills short ones "
+        "with missing cells and drops empty fields beyond the header; `skip` leaves them out.",
+    )
+    rename_duplicates: bool = option(
+        False,
+        help="Read columns of the same name as `name`, `name.2`, ... instead of refusing them.",
+    )
     memory_limit: str | None = option(
         metavar="SIZE",
         help="Refuse a table whose rows would take more memory than this, such as 2GB or 500MB.",
@@ -43,7 +53,15 @@ class Data:
     def parse(self) -> Inputs:
         """The tables to read; UsageError for an impossible option."""
         missing = ",".join(parse_names(self.na_values))
-        return make_inputs(self.data, self.delimiter, self.decimal, missing, self.memory_limit)
+        return make_inputs(
+            self.data,
+            self.delimiter,
+            self.decimal,
+            missing,
+            self.memory_limit,
+            self.ragged,
+            rename_duplicates=self.rename_duplicates,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

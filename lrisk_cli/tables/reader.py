@@ -7,8 +7,10 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
+from lrisk_cli.tables.column_names import UNCHANGED, ColumnNames
 from lrisk_cli.tables.column_types.base import ColumnType
-from lrisk_cli.tables.inputs import Spelling
+from lrisk_cli.tables.inputs import Layout, Spelling
+from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.source import Source
 
 
@@ -25,13 +27,16 @@ class FileSchema:
     """What a file says about its columns before its rows are read.
 
     n_rows: None where only reading tells. types: Arrow types; None for text, whose types are
-    inferred. batch_bytes: bytes of its largest batch if it can only be read whole, else 0.
+    inferred. batch_bytes: bytes of its largest batch if it can only be read whole, else 0. named:
+    how the columns got their names; stored: the names in the file, where they are others.
     """
 
     names: tuple[str, ...]
     n_rows: int | None = None
     types: pa.Schema | None = None
     batch_bytes: int = 0
+    named: ColumnNames = UNCHANGED
+    stored: tuple[str, ...] = ()
 
 
 Converted = TypeVar("Converted", bound=Block)
@@ -50,8 +55,8 @@ class Reader(ABC, Generic[Schema]):
     open_column_bytes: ClassVar[int] = 0
 
     @abstractmethod
-    def inspect(self, source: Source, delimiter: str | None) -> Schema:
-        """The columns of a file. delimiter: of text; None to detect it."""
+    def inspect(self, source: Source, layout: Layout) -> Schema:
+        """The columns of a file. layout: what the user says about it."""
 
     @abstractmethod
     def infer_types(
@@ -59,6 +64,7 @@ class Reader(ABC, Generic[Schema]):
     ) -> dict[str, ColumnType]:
         """The type of each column, by the Arrow types of the files or by a sample of their rows.
 
+        A column without a name and without a value has none.
         files: all files of the table, of which the first is of this format.
         """
 
@@ -71,10 +77,12 @@ class Reader(ABC, Generic[Schema]):
         coded: Sequence[str],
         n_rows: int,
         convert: Callable[[pa.RecordBatch], Converted],
+        ragged: RaggedRows,
     ) -> Iterator[Converted]:
         """The rows in file order, converted, at most about n_rows at a time.
 
         coded: columns that the caller prefers as dictionaries. convert: may run on other threads.
+        ragged: counts the rows of text that had to be padded or skipped.
         """
 
 
@@ -97,6 +105,9 @@ class TableFile:
         coded: Sequence[str],
         n_rows: int,
         convert: Callable[[pa.RecordBatch], Converted],
+        ragged: RaggedRows,
     ) -> Iterator[Converted]:
         """Its rows; see Reader.batches."""
-        return self.reader.batches(self.source, self.schema, columns, coded, n_rows, convert)
+        return self.reader.batches(
+            self.source, self.schema, columns, coded, n_rows, convert, ragged
+        )

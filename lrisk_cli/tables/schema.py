@@ -9,18 +9,18 @@ from lrisk_cli.tables.column_types.category import CATEGORY
 from lrisk_cli.tables.column_types.date import DATE
 from lrisk_cli.tables.column_types.registry import infer_type, types_agree
 from lrisk_cli.tables.formats import choose_reader
-from lrisk_cli.tables.inputs import Spelling
+from lrisk_cli.tables.inputs import Layout, Spelling
 from lrisk_cli.tables.reader import FileSchema, TableFile
 from lrisk_cli.tables.source import Source
 
 MOST_COLUMNS = 100_000
 
 
-def inspect_files(sources: Sequence[Source], delimiter: str | None) -> tuple[TableFile, ...]:
+def inspect_files(sources: Sequence[Source], layout: Layout) -> tuple[TableFile, ...]:
     """The files, each with its reader and the columns that the reader finds."""
     readers = [choose_reader(source) for source in sources]
     return tuple(
-        TableFile(source, reader, _checked(source, reader.inspect(source, delimiter)))
+        TableFile(source, reader, _checked(source, reader.inspect(source, layout)))
         for source, reader in zip(sources, readers, strict=True)
     )
 

@@ -12,6 +12,7 @@ from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_texts
 from lrisk_cli.tables.cells import InvalidCell, Texts, Values
 from lrisk_cli.tables.column_types.base import ColumnType, Kind
+from lrisk_cli.tables.column_types.category import CATEGORY
 from lrisk_cli.tables.column_types.registry import DTYPES, convert_type
 from lrisk_cli.tables.inputs import PLAIN, Inputs, Spelling
 from lrisk_cli.tables.memory import Allowance, make_allowance
@@ -22,6 +23,7 @@ from lrisk_cli.tables.outputs import (
     write_parts,
     write_table,
 )
+from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.reader import TableFile
 from lrisk_cli.tables.schema import check_dates, check_same_columns, infer_types, inspect_files
 from lrisk_cli.tables.sources import find_sources
@@ -70,7 +72,8 @@ class Batch:
 class Table:
     """Files of the same columns, read as one table. n_rows is None when only reading tells.
 
-    fixed: columns whose type a model fixes, so that no option can change it.
+    fixed: columns whose type a model fixes, so that no option can change it. notes: on columns
+    whose names are not those of the files.
     """
 
     label: str
@@ -82,6 +85,7 @@ class Table:
     fixed: frozenset[str] = frozenset()
     spelling: Spelling = PLAIN
     allowance: Allowance = field(default_factory=lambda: make_allowance(None))
+    notes: tuple[str, ...] = ()
 
     def column(self, name: str) -> Column:
         """The column of that name. DataError, with the nearest names, when there is none."""
@@ -127,19 +131,22 @@ class Table:
         *,
         invalid_as_missing: bool = False,
         as_is: Sequence[str] = (),
+        ragged: RaggedRows | None = None,
     ) -> Iterator[Batch]:
         """The rows in reading order; may be called again.
 
         A number column arrives as float64 with NaN for missing, a text column as Texts, a column
         of `as_is` as the Arrow array that the file holds. A cell that is not of its column's type
-        is a DataError, or missing when invalid_as_missing.
+        is a DataError, or missing when invalid_as_missing. ragged: counts the rows of text files
+        that were padded, and those that were skipped, which are in no batch.
         """
         self.refuse_nested(columns, as_is)
         wanted = list(dict.fromkeys((*columns, *as_is)))
+        ragged = RaggedRows() if ragged is None else ragged
         first_row = 0
         for file in self.files:
             label, source_row = file.source.label, 0
-            for block in self._blocks(file, wanted, as_is):
+            for block in self._blocks(file, wanted, as_is, ragged):
                 if block.invalid and not invalid_as_missing:
                     raise self._invalid_error(label, source_row, block.invalid)
                 for part in _slices(block, self.batch_rows):
@@ -167,7 +174,7 @@ class Table:
                 )
 
     def _blocks(
-        self, file: TableFile, wanted: Sequence[str], as_is: Sequence[str]
+        self, file: TableFile, wanted: Sequence[str], as_is: Sequence[str], ragged: RaggedRows
     ) -> Iterator["_Block"]:
         """The wanted columns of one file, converted. Something is read even if none is in it."""
         folders = file.source.partitions
@@ -184,7 +191,7 @@ class Table:
             return _Block(records.num_rows, converted, invalid)
 
         coded = [name for name in stored if not self.types[name].numeric and name not in as_is]
-        return file.batches(stored, coded, self.batch_rows, convert)
+        return file.batches(stored, coded, self.batch_rows, convert, ragged)
 
     def _invalid_error(
         self, label: str, first_row: int, invalid: Mapping[str, InvalidCell]
@@ -215,7 +222,7 @@ def open_table(
     sources = find_sources(inputs.names)
     label = sources[0].label
     label = label if len(sources) == 1 else f"{label} and {len(sources) - 1} more"
-    files = inspect_files(sources, inputs.delimiter)
+    files = inspect_files(sources, inputs.layout)
     for file in files:
         inputs.allowance.check_batch(file.source.label, file.schema.batch_bytes)
     names = files[0].names
@@ -229,6 +236,9 @@ def open_table(
     found = infer_types(files, inputs.spelling)
     asked = {name: DTYPES[dtype] for name, dtype in (dtypes or {}).items()}
     kinds = {**(expected or {}), **asked}
+    # A column that has neither a name nor a value is read only where it is asked for.
+    found |= {name: CATEGORY for name in kinds if name in names and name not in found}
+    names = tuple(name for name in names if name in found)
     types = {name: convert_type(found[name], kinds.get(name)) for name in names}
     check_dates(label, files[0].schema, found, kinds)
     counts = [file.schema.n_rows for file in files if file.schema.n_rows is not None]
@@ -242,6 +252,7 @@ def open_table(
         frozenset(expected or ()),
         inputs.spelling,
         inputs.allowance,
+        files[0].schema.named.notes(names),
     )
 
 

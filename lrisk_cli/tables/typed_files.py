@@ -1,18 +1,19 @@
 """What readers of typed files share: column types follow from Arrow types, rows come as records."""
 
 from abc import abstractmethod
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
-from lrisk_cli.errors import DataError
 from lrisk_cli.tables import compute
+from lrisk_cli.tables.column_names import name_columns
 from lrisk_cli.tables.column_types.base import ColumnType
 from lrisk_cli.tables.column_types.category import CATEGORY
 from lrisk_cli.tables.column_types.date import DATE
 from lrisk_cli.tables.column_types.registry import infer_type, type_of_arrow
-from lrisk_cli.tables.inputs import Spelling
+from lrisk_cli.tables.inputs import Layout, Spelling
+from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.reader import Converted, FileSchema, Reader, TableFile
 from lrisk_cli.tables.source import Source, unreadable
 
@@ -25,18 +26,18 @@ SAMPLE_LETTERS = 64
 class TypedReader(Reader[FileSchema]):
     """Files that hold Arrow types, or types that Arrow has too."""
 
-    def inspect(self, source: Source, delimiter: str | None) -> FileSchema:
+    def inspect(self, source: Source, layout: Layout) -> FileSchema:
         """The columns and types of a file. DataError when it names a column twice."""
         try:
             schema = self.read_schema(source)
         except (OSError, pa.ArrowException) as error:
             raise unreadable(source.label, error) from error
-        repeated = [name for name, count in Counter(schema.names).items() if count > 1]
-        if repeated:
-            raise DataError(
-                f"{source.label}: column '{repeated[0]}' appears twice; rename one of them"
-            )
-        return schema
+        named = name_columns(schema.names, source.label, rename=layout.rename_duplicates)
+        if named.names == schema.names or schema.types is None:
+            return schema
+        pairs = zip(schema.types, named.names, strict=True)
+        types = pa.schema([field.with_name(name) for field, name in pairs])
+        return replace(schema, names=named.names, types=types, named=named, stored=schema.names)
 
     def infer_types(self, files: Sequence[TableFile], spelling: Spelling) -> dict[str, ColumnType]:
         """The type of each column. Text is taken as it is, except for ISO dates.
@@ -61,10 +62,16 @@ class TypedReader(Reader[FileSchema]):
         coded: Sequence[str],
         n_rows: int,
         convert: Callable[[pa.RecordBatch], Converted],
+        ragged: RaggedRows,
     ) -> Iterator[Converted]:
         """The rows in file order; fewer at a time where there are many columns."""
         n_rows = min(n_rows, max(FEWEST_ROWS, BATCH_CELLS // len(columns)))
-        return map(convert, self._records(source, columns, n_rows, coded))
+        if not schema.stored:
+            return map(convert, self._records(source, columns, n_rows, coded))
+        old_names = dict(zip(schema.names, schema.stored, strict=True))
+        wanted = list(dict.fromkeys(old_names[name] for name in columns))
+        records = self._records(source, wanted, n_rows, [old_names[name] for name in coded])
+        return (convert(_renamed(batch, old_names).select(list(columns))) for batch in records)
 
     def _records(
         self, source: Source, columns: Sequence[str], n_rows: int, coded: Sequence[str]
@@ -83,7 +90,7 @@ class TypedReader(Reader[FileSchema]):
     def read_records(
         self, source: Source, names: Sequence[str], n_rows: int, coded: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        """The columns in batches of at most n_rows.
+        """All columns of these names, of one name in file order, in batches of at most n_rows.
 
         coded: text columns that the caller prefers as dictionaries, which the file may grant.
         """
@@ -107,7 +114,7 @@ def _holds_dates(files: Sequence[TableFile], name: str, spelling: Spelling) -> b
     """Whether texts are dates, by the first SAMPLE_ROWS of which one is not missing."""
     parts: list[pa.Array] = []
     for file in files:
-        for block in file.batches([name], [name], SAMPLE_ROWS, _Cells):
+        for block in file.batches([name], [name], SAMPLE_ROWS, _Cells, RaggedRows()):
             parts.append(block.cells)
             if sum(map(len, parts)) >= SAMPLE_ROWS:
                 rows = pa.concat_arrays(parts)
@@ -123,6 +130,15 @@ def _clipped(column: pa.Array) -> pa.Array:
     if not pa.types.is_dictionary(column.type):
         return compute.clip(compute.cast(column, pa.large_string()), SAMPLE_LETTERS)
     return compute.take(_clipped(column.dictionary), column.indices)
+
+
+def _renamed(batch: pa.RecordBatch, old_names: Mapping[str, str]) -> pa.RecordBatch:
+    """All columns of some names of a file, under the names that tell them apart."""
+    names: dict[str, list[str]] = {}
+    for new, old in old_names.items():
+        names.setdefault(old, []).append(new)
+    left = {old: iter(new) for old, new in names.items()}
+    return batch.rename_columns([next(left[old]) for old in batch.schema.names])
 
 
 def _without_views(batch: pa.RecordBatch) -> pa.RecordBatch:

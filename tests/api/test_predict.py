@@ -2,6 +2,7 @@
 
 import gc
 import io
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,8 +15,9 @@ from helpers.house_prices import N_ROWS, add_house_files
 from lrisk_cli.api import predict
 from lrisk_cli.errors import DataError
 from lrisk_cli.models.scored import ScoredBatch
+from lrisk_cli.names import Ragged
 from lrisk_cli.progress import silent
-from lrisk_cli.tables.inputs import Inputs, make_inputs
+from lrisk_cli.tables.inputs import Inputs, Layout, make_inputs
 from lrisk_cli.tables.table import open_table
 
 
@@ -129,3 +131,22 @@ def test_views_of_text_are_written_as_text(folder):
     with pa.ipc.new_file(str(folder / "houses.arrow"), views.schema) as file:
         file.write_table(views)
     assert open_table(str(folder / "houses.arrow")).arrow_type("house") == pa.large_string()
+
+
+@pytest.mark.parametrize(
+    ("policy", "n_scored"), [(Ragged.PAD, N_ROWS - 1), (Ragged.SKIP, N_ROWS - 2)]
+)
+def test_ragged_rows_are_counted_where_rows_are_scored(folder, policy, n_scored):
+    lines = (folder / "houses.csv").read_text().splitlines()
+    lines[3] += ","
+    lines[5] += ",surplus"
+    (folder / "ragged.csv").write_text("\n".join(lines))
+    with pytest.raises(DataError, match=r"row 2: .* in line 4, or pass ragged='pad'"):
+        predict.run(job(folder, data="ragged.csv"), io.BytesIO(), silent, force=False)
+    inputs = Inputs((str(folder / "ragged.csv"),), Layout(ragged=policy))
+    asked = replace(job(folder), data=inputs)
+    counts = predict.run(asked, io.BytesIO(), silent, force=False).counts
+    assert (counts.read, counts.used) == (N_ROWS, n_scored)
+    assert counts.dropped == {"ragged": N_ROWS - n_scored}
+    assert counts.padded == (policy is Ragged.PAD)
+    assert len(counts.ragged) == 2

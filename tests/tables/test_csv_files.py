@@ -1,5 +1,6 @@
 """Blocks of a text file end where records end, whatever is quoted, and errors keep their place."""
 
+import csv
 import io
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from lrisk_cli.errors import DataError
 from lrisk_cli.native.kernels import core
 from lrisk_cli.tables import csv_files
+from lrisk_cli.tables.inputs import Inputs, Layout
 from lrisk_cli.tables.sources import find_sources
 from lrisk_cli.tables.table import open_table
 
@@ -90,11 +92,11 @@ def test_the_last_record_is_where_a_plain_reading_finds_it(text):
             quoted = letter != '"'
         elif letter == '"' and at_start:
             quoted = True
-        elif letter == "\n":
+        elif letter == "\n" or (letter == "\r" and k + 1 < len(text)):
             end = k + 1
         at_start = not quoted and letter in ",\n\r"
         k += 1
-    found = core.last_record(text.encode(), ord(","), ord("\n"))
+    found = core.last_record(text.encode(), ord(","))
     assert found == (end, quoted)
 
 
@@ -151,3 +153,106 @@ def test_blocks_of_blank_lines_hold_no_rows(tmp_path, monkeypatch, newline, size
     texts = [batch.columns["b"] for batch in batches]
     read = [each.values[code] for each in texts for code in each.codes.tolist()]
     assert [text.split() for text in read] == [["x"], ["y"]]
+
+
+# Line ends
+
+
+ENDS = st.sampled_from(["\n", "\r", "\r\n", "\n\n", "\r\r", "\r\n\r\n", "\n\r"])
+CELLS = st.text(st.sampled_from('ab ",\r\n'), max_size=8).filter(str.strip)
+
+
+def quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if set(cell) & set('",\r\n') else cell
+
+
+@st.composite
+def mixed_texts(draw) -> str:
+    """A header and rows of three cells, each line ended in a way of its own."""
+    rows = [["x", 'y"\r\nz', "w"], *draw(st.lists(st.lists(CELLS, min_size=3, max_size=3)))]
+    lines = [",".join(map(quoted, row)) + draw(ENDS) for row in rows]
+    return "".join(lines) + draw(st.sampled_from(["", "last,of,all"]))
+
+
+def all_texts(path: Path, **layout) -> list[list[str | None]]:
+    """All cells as text, row by row."""
+    table = open_table(Inputs((str(path),), Layout(**layout)))
+    names = [each.name for each in table.columns]
+    rows: list[list[str | None]] = []
+    for batch in table.batches((), as_is=names):
+        rows += zip(*(batch.columns[name].to_pylist() for name in names), strict=True)
+    return [names, *map(list, rows)]
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("texts")
+
+
+@given(mixed_texts(), st.integers(1, 40))
+def test_every_mixture_of_line_ends_is_read_as_python_reads_it(scratch, text, size):
+    rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+    path = scratch / "mixed.csv"
+    path.write_bytes(text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_files, "BLOCK_BYTES", size)
+        patch.setattr(csv_files, "SAMPLE_BYTES", size)
+        if len(rows) == 1:
+            with pytest.raises(DataError, match="a header but no rows"):
+                all_texts(path)
+        else:
+            assert all_texts(path) == rows
+
+
+@pytest.mark.parametrize("compression", [None, "gzip", "zstd", "bz2"])
+@pytest.mark.parametrize("newline", ["\r", "\r\n", "\n"])
+def test_rows_with_another_line_end_are_not_lost(tmp_path, compression, newline):
+    """A thousand lines, and thirty that another program appended."""
+    text = f"a,y{newline}" + f"1,2{newline}" * 1000 + "3,4\n" * 30 + "5,6\r" * 30
+    path = tmp_path / "t.csv"
+    with pa.output_stream(str(path), compression=compression) as stream:
+        stream.write(text.encode())
+    numbers = [batch.columns["a"] for batch in open_table(path).batches(["a"])]
+    assert np.concatenate(numbers).tolist() == [1.0] * 1000 + [3.0] * 30 + [5.0] * 30
+
+
+def test_a_return_split_from_its_line_feed_ends_one_line(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\r\n" + b"1,2\r\n" * 50 + b'"3\r\n3",4\r\n' + b"5,6,7\r\n")
+    for size in range(1, 12):
+        monkeypatch.setattr(csv_files, "BLOCK_BYTES", size)
+        monkeypatch.setattr(csv_files, "SAMPLE_BYTES", size)
+        with pytest.raises(DataError, match=r"row 51: 3 fields .* in line 54, or pass"):
+            list(open_table(path).batches(["b"]))
+
+
+@given(st.text(st.sampled_from('\r\na"'), max_size=200))
+def test_lines_are_counted_as_python_counts_them(text):
+    assert core.count_lines(text.encode()) == len(f"{text}.".splitlines()) - 1
+
+
+def test_a_name_of_any_length_is_read(tmp_path):
+    name = "n" * 200_000
+    path = tmp_path / "t.csv"
+    path.write_text(f'{name},"{name} again"\n1,2\n')
+    assert all_texts(path) == [[name, f"{name} again"], ["1", "2"]]
+
+
+def test_blocks_of_many_columns_are_larger(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 1 << 12)
+    names = [f"c{at}" for at in range(512)]
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(names) + "\n" + (",".join("7" for _ in names) + "\n") * 100)
+    table = open_table(path)
+    assert next(table.batches(names)).n_rows == 4 * (1 << 12) // 1024
+    assert next(table.batches(["c7"])).n_rows == (1 << 12) // 1024
+
+
+def test_a_nul_byte_is_refused_wherever_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(csv_files, "SAMPLE_BYTES", 64)
+    path = tmp_path / "t.csv"
+    for n_before in (0, 1, 2000):
+        path.write_bytes(b"n,name\r\n" + b"1,a\r\n" * n_before + b"2,b\0\r\n3,c\r\n")
+        with pytest.raises(DataError, match=rf"t\.csv, line {n_before + 2}: a NUL byte"):
+            all_texts(path)

@@ -10,6 +10,7 @@ import pytest
 from helpers.tables import kinds, read
 from lrisk_cli.errors import DataError
 from lrisk_cli.tables.formats import READERS, SUFFIXES, choose_reader
+from lrisk_cli.tables.inputs import STRICT
 from lrisk_cli.tables.sources import find_sources
 from lrisk_cli.tables.table import open_table
 
@@ -35,7 +36,7 @@ def test_every_suffix_has_a_reader_that_gives_the_same_table(tmp_path, suffix):
     (source,) = find_sources([str(path)])
     reader = choose_reader(source)
     assert suffix in reader.suffixes
-    assert reader.inspect(source, None).names == ("x", "c")
+    assert reader.inspect(source, STRICT).names == ("x", "c")
     table = open_table(path)
     assert kinds(table) == {"x": "number", "c": "category"}
     assert str(read(table)) == str({"x": [1.5, 2.0, float("nan")], "c": ["a", None, "b"]})
