@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_of, null_flags, numpy_of, true_flags
+from lrisk_cli.tables.exact import decimal_numbers
 from lrisk_cli.types import Array, Codes, Flags
 
 Values: TypeAlias = "Array | Texts | pa.Array"
@@ -31,12 +32,16 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class InvalidCell:
-    """The first cell of a column that cannot be read as its type, and how many there are."""
+    """The first cell of a column that cannot be read as its type, and how many there are.
+
+    retype: another type could read it.
+    """
 
     offset: int
     text: str
     count: int
     wanted: str
+    retype: bool = True
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -44,6 +49,11 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
+
+
+def holds_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type holds text, coded or not."""
+    return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def matching(cells: pa.Array, pattern: str) -> Flags:
@@ -57,8 +67,12 @@ def count_matching(cells: pa.Array, pattern: str) -> int:
 
 
 def to_floats(column: pa.Array) -> Array:
-    """Arrow numbers as float64, NaN where null."""
-    numbers: Array = numpy_of(compute.cast(column, pa.float64(), safe=False), np.float64)
+    """Arrow numbers as the nearest float64, NaN where null."""
+    numbers: Array
+    if pa.types.is_decimal(column.type):
+        numbers = decimal_numbers(column)
+    else:
+        numbers = numpy_of(compute.cast(column, pa.float64(), safe=False), np.float64)
     missing = null_flags(column)
     return numbers if missing is None else np.where(missing, np.nan, numbers)
 

@@ -26,12 +26,14 @@ class FileSchema:
 
     n_rows: None where only reading tells. types: Arrow types; None for text, whose types are
     inferred. batch_bytes: bytes of its largest batch if it can only be read whole, else 0.
+    encrypted: columns that cannot be read though their names can.
     """
 
     names: tuple[str, ...]
     n_rows: int | None = None
     types: pa.Schema | None = None
     batch_bytes: int = 0
+    encrypted: frozenset[str] = frozenset()
 
 
 Converted = TypeVar("Converted", bound=Block)

@@ -8,9 +8,11 @@ import pyarrow as pa
 
 from lrisk_cli.errors import DataError
 from lrisk_cli.tables import compute
+from lrisk_cli.tables.cells import is_text
 from lrisk_cli.tables.column_types.base import ColumnType
 from lrisk_cli.tables.column_types.category import CATEGORY
 from lrisk_cli.tables.column_types.date import DATE
+from lrisk_cli.tables.column_types.nested import ENCRYPTED
 from lrisk_cli.tables.column_types.registry import infer_type, type_of_arrow
 from lrisk_cli.tables.inputs import Spelling
 from lrisk_cli.tables.reader import Converted, FileSchema, Reader, TableFile
@@ -20,6 +22,7 @@ BATCH_CELLS = 1 << 21
 FEWEST_ROWS = 256
 SAMPLE_ROWS = 16_384
 SAMPLE_LETTERS = 64
+DAMAGED = "if the file is damaged, write it again"
 
 
 class TypedReader(Reader[FileSchema]):
@@ -29,8 +32,12 @@ class TypedReader(Reader[FileSchema]):
         """The columns and types of a file. DataError when it names a column twice."""
         try:
             schema = self.read_schema(source)
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{source.label}: a column name is not UTF-8; rename the column"
+            ) from error
         except (OSError, pa.ArrowException) as error:
-            raise unreadable(source.label, error) from error
+            raise _damaged(source.label, error) from error
         repeated = [name for name, count in Counter(schema.names).items() if count > 1]
         if repeated:
             raise DataError(
@@ -45,7 +52,11 @@ class TypedReader(Reader[FileSchema]):
         """
         typed = [(file, file.schema.types) for file in files if file.schema.types is not None]
         types: dict[str, ColumnType] = {}
+        encrypted = {name for file, _ in typed for name in file.schema.encrypted}
         for name in typed[0][1].names:
+            if name in encrypted:
+                types[name] = ENCRYPTED
+                continue
             kinds = [schema.field(name).type for _, schema in typed]
             known = [kind for kind in kinds if not pa.types.is_null(kind)]
             types[name] = type_of_arrow(known[0]) if known else CATEGORY
@@ -69,11 +80,17 @@ class TypedReader(Reader[FileSchema]):
     def _records(
         self, source: Source, columns: Sequence[str], n_rows: int, coded: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
+        n_read = 0
         try:
             for batch in self.read_records(source, columns, n_rows, coded):
-                yield _without_views(batch)
+                # A file may name more columns as one of these, such as those of "a.b" as "a".
+                records = batch.select(list(columns))
+                for name, column in zip(columns, records.columns, strict=True):
+                    _check(column, f"{source.label}, column '{name}'", n_read)
+                yield _without_views(records)
+                n_read += batch.num_rows
         except (OSError, pa.ArrowException) as error:
-            raise unreadable(source.label, error) from error
+            raise _damaged(source.label, error) from error
 
     @abstractmethod
     def read_schema(self, source: Source) -> FileSchema:
@@ -128,7 +145,52 @@ def _clipped(column: pa.Array) -> pa.Array:
 def _without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Texts in one piece of memory each: few functions of Arrow take those in scattered pieces."""
     for at, kind in enumerate(batch.schema.types):
+        column = batch.column(at)
         if pa.types.is_string_view(kind):
-            whole = compute.cast(batch.column(at), pa.large_string())
-            batch = batch.set_column(at, batch.schema.names[at], whole)
+            column = compute.cast(column, pa.large_string())
+        elif pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+            texts = compute.cast(column.dictionary, pa.large_string())
+            column = pa.DictionaryArray.from_arrays(column.indices, texts)
+        else:
+            continue
+        batch = batch.set_column(at, batch.schema.names[at], column)
     return batch
+
+
+def _check(column: pa.Array, place: str, first_row: int) -> None:
+    """DataError where the memory of a column is not as its type says, or a text is not UTF-8."""
+    kind = column.type
+    try:
+        # Of other types nothing depends on the values; dates and times are checked when read.
+        column.validate(full=is_text(kind) or pa.types.is_dictionary(kind))
+    except pa.ArrowInvalid as error:
+        row = _find_undecodable(column)
+        if row is None:
+            raise unreadable(place, error, DAMAGED) from error
+        raise DataError(
+            f"{place}, row {first_row + row}: not UTF-8 text; save the file as UTF-8"
+        ) from error
+
+
+def _find_undecodable(column: pa.Array) -> int | None:
+    """The first row whose text is not UTF-8, in a column whose memory is as it should be."""
+    try:
+        column.validate()
+        cells = compute.dictionary_decode(column)
+        rows = compute.cast(cells, pa.large_binary()).to_pylist() if is_text(cells.type) else []
+    except pa.ArrowException:
+        return None
+    for row, cell in enumerate(rows):
+        try:
+            (cell or b"").decode()
+        except UnicodeDecodeError:
+            return row
+    return None
+
+
+def _damaged(label: str, error: Exception) -> DataError:
+    """The sentence for a file that Arrow refuses to read."""
+    if isinstance(error, OSError) and error.strerror:
+        return unreadable(label, error)
+    unknown = "not yet implemented" in str(error).lower()
+    return unreadable(label, error, "write it in another way" if unknown else DAMAGED)

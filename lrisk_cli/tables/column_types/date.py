@@ -9,12 +9,12 @@ import pyarrow as pa
 from lrisk_cli.tables import compute
 from lrisk_cli.tables.cells import count_matching
 from lrisk_cli.tables.column_types.base import (
-    MICROSECONDS_PER_DAY,
     ColumnType,
     NumericType,
     Sample,
     to_days,
 )
+from lrisk_cli.tables.exact import UNITS_PER_DAY
 from lrisk_cli.tables.inputs import Spelling
 from lrisk_cli.types import Array, Flags
 
@@ -66,7 +66,8 @@ class DateType(NumericType):
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         since = moment - datetime(1970, 1, 1, tzinfo=UTC)
         seconds = since.days * 86_400 + since.seconds
-        return (seconds * 1_000_000 + since.microseconds) / MICROSECONDS_PER_DAY
+        # Integers, whose quotient is rounded once.
+        return (seconds * 1_000_000 + since.microseconds) / UNITS_PER_DAY["us"]
 
 
 DATE = DateType()
