@@ -164,23 +164,18 @@ def _check(column: pa.Array, place: str, first_row: int) -> None:
         # Of other types nothing depends on the values; dates and times are checked when read.
         column.validate(full=is_text(kind) or pa.types.is_dictionary(kind))
     except pa.ArrowInvalid as error:
-        row = _find_undecodable(column)
-        if row is None:
+        # Arrow looks at the texts last, so their memory is as it should be.
+        if "UTF8" not in str(error):
             raise unreadable(place, error, DAMAGED) from error
-        raise DataError(
-            f"{place}, row {first_row + row}: not UTF-8 text; save the file as UTF-8"
-        ) from error
+        row = _find_undecodable(column)
+        place += "" if row is None else f", row {first_row + row}"
+        raise DataError(f"{place}: not UTF-8 text; save the file as UTF-8") from error
 
 
 def _find_undecodable(column: pa.Array) -> int | None:
-    """The first row whose text is not UTF-8, in a column whose memory is as it should be."""
-    try:
-        column.validate()
-        cells = compute.dictionary_decode(column)
-        rows = compute.cast(cells, pa.large_binary()).to_pylist() if is_text(cells.type) else []
-    except pa.ArrowException:
-        return None
-    for row, cell in enumerate(rows):
+    """The first row whose text is not UTF-8, if there is one: a dictionary may hold unused texts."""
+    cells = compute.cast(compute.dictionary_decode(column), pa.large_binary()).to_pylist()
+    for row, cell in enumerate(cells):
         try:
             (cell or b"").decode()
         except UnicodeDecodeError:
