@@ -8,10 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lrisk_cli.errors import DataError
 from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_of, null_flags, numpy_of, true_flags
-from lrisk_cli.tables.exact import decimal_numbers
+from lrisk_cli.tables.exact import EXACT, decimal_numbers
 from lrisk_cli.types import Array, Codes, Flags
+
+MOST_DIGITS = 76  # of an Arrow decimal
 
 Values: TypeAlias = "Array | Texts | pa.Array"
 
@@ -77,8 +80,19 @@ def to_floats(column: pa.Array) -> Array:
     return numbers if missing is None else np.where(missing, np.nan, numbers)
 
 
+def writable_type(kind: pa.DataType) -> pa.DataType:
+    """The type in which cells are written: of decimals one with a scale that Arrow can spell.
+
+    12 at the scale -2 it would spell as 1.2E+3, and at the scale 60 not at all.
+    """
+    if not pa.types.is_decimal(kind) or 0 <= kind.scale <= kind.precision:
+        return kind
+    return pa.decimal256(MOST_DIGITS, max(0, kind.scale))
+
+
 def to_strings(column: pa.Array) -> pa.Array:
     """Cells as text, numbers as briefly as they read back; one value has one spelling."""
+    column = compute.cast(column, writable_type(column.type))
     text = column if is_text(column.type) else compute.cast(column, pa.string())
     if pa.types.is_temporal(column.type):
         # Units differ between formats: 06:00:00.000 in one is 06:00:00 in another.
@@ -92,6 +106,18 @@ def shortest_text(numbers: Sequence[float] | Array) -> list[str]:
     """Each number as the shortest text that reads back as the same number: 3.0 is "3"."""
     texts: list[str] = to_strings(arrow_of(np.asarray(numbers, np.float64))).to_pylist()
     return texts
+
+
+def spell_groups(cells: "Array | Texts", place: str) -> Texts:
+    """Cells as names of groups. DataError where numbers are too large to be told apart."""
+    if isinstance(cells, Texts):
+        return cells
+    if np.any(np.abs(cells) >= EXACT):
+        raise DataError(
+            f"{place}: holds numbers beyond 2^53, which lose digits that may tell groups apart; "
+            "convert them to text"
+        )
+    return spell_numbers(cells)
 
 
 def spell_numbers(numbers: Array) -> Texts:

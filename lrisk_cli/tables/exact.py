@@ -8,7 +8,7 @@ from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_of, arrow_texts, null_flags, numpy_of
 from lrisk_cli.types import Array, Flags
 
-EXACT = 1 << 53  # up to here every integer is a float64
+EXACT = 1 << 53  # up to here every integer is a float64, and then no longer
 LARGEST_POWER = 22  # of ten that is a float64
 _NANO = 1000  # nanoseconds per microsecond
 UNITS_PER_DAY = {unit: 86_400 * 1000**k for k, unit in enumerate(("s", "ms", "us", "ns"))}

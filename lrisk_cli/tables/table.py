@@ -10,7 +10,7 @@ import pyarrow as pa
 from lrisk_cli.errors import DataError, InvalidOption, opt, quote
 from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_texts
-from lrisk_cli.tables.cells import InvalidCell, Texts, Values, to_strings
+from lrisk_cli.tables.cells import InvalidCell, Texts, Values, to_strings, writable_type
 from lrisk_cli.tables.column_types.base import ColumnType, Kind, find_impossible_time
 from lrisk_cli.tables.column_types.nested import NestedType
 from lrisk_cli.tables.column_types.registry import DTYPES, convert_type
@@ -102,7 +102,9 @@ class Table:
             stored = file.schema.types.field(name).type
             stored = stored.value_type if pa.types.is_dictionary(stored) else stored
             # The readers unfold views of text, which few programs read.
-            types.add(pa.large_string() if pa.types.is_string_view(stored) else stored)
+            types.add(
+                pa.large_string() if pa.types.is_string_view(stored) else writable_type(stored)
+            )
         return types.pop() if len(types) == 1 else pa.string()
 
     @property
@@ -305,6 +307,7 @@ class _Block:
 def _keep(column: pa.Array) -> tuple[pa.Array, InvalidCell | None]:
     """A column as it is, and its first cell that could not be written."""
     column = compute.dictionary_decode(column)
+    column = compute.cast(column, writable_type(column.type))
     if pa.types.is_temporal(column.type):
         to_strings(column.slice(0, 1))  # Is its time zone known?
     return column, find_impossible_time(column)

@@ -9,7 +9,14 @@ import pyarrow as pa
 
 from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_texts, null_flags, true_flags
-from lrisk_cli.tables.cells import InvalidCell, Values, count_matching, is_text, to_floats
+from lrisk_cli.tables.cells import (
+    InvalidCell,
+    Values,
+    count_matching,
+    is_text,
+    to_floats,
+    to_strings,
+)
 from lrisk_cli.tables.exact import day_numbers, impossible_times, spell_stored
 from lrisk_cli.tables.inputs import PLAIN, Spelling
 from lrisk_cli.types import Array, Flags
@@ -99,8 +106,8 @@ class NumericType(ColumnType):
         if pa.types.is_temporal(column.type):
             return numbers, impossible_time(column, invalid)
         wanted = "finite number" if infinite[first] else self.wanted
-        text, count = str(column[first].as_py()), int(np.count_nonzero(invalid))
-        return numbers, InvalidCell(first, text, count, wanted)
+        text = to_strings(column.slice(first, 1))[0].as_py()
+        return numbers, InvalidCell(first, text, int(np.count_nonzero(invalid)), wanted)
 
     def _without_missing(
         self, column: pa.Array, numbers: Array, invalid: Flags | None, spelling: Spelling
