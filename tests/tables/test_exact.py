@@ -90,6 +90,17 @@ def test_dates_of_text_far_from_1970_are_rounded_once_too():
     assert days.tolist() == exact
 
 
+def test_nanoseconds_of_text_count():
+    texts = ["2023-11-14 22:13:20.123456789", "2023-11-14T22:13:20.123456000Z", "1969-12-31 23:59"]
+    texts += ["2023-11-14T22:13:20.1234567", "2023-11-15T03:43:20.000000001+05:30"]
+    second = 1_700_000_000 * 10**9
+    counts = [second + 123456789, second + 123456000, -60 * 10**9, second + 123456700, second + 1]
+    assert DATE.read(pa.array(texts))[0].tolist() == [each / PER_DAY["ns"] for each in counts]
+    # As Arrow writes them, read by Arrow itself.
+    texts, counts = texts[2:3] + ["2023-11-14 22:13:20.000000000"], [counts[2], second]
+    assert DATE.read(pa.array(texts))[0].tolist() == [each / PER_DAY["ns"] for each in counts]
+
+
 FAR = 10_000_001 * 86_400
 IMPOSSIBLE = {
     "seconds": (pa.array([0, FAR, -FAR]).view(pa.timestamp("s")), f"{FAR} s", 2),
