@@ -15,6 +15,7 @@ from lrisk_cli.design.raw_rows import RawRows
 from lrisk_cli.errors import MOST_NAMED, list_names, opt
 from lrisk_cli.tables.arrays import distinct
 from lrisk_cli.tables.cells import Texts
+from lrisk_cli.tables.exact import EXACT
 from lrisk_cli.tables.table import Column
 from lrisk_cli.types import Array
 
@@ -35,7 +36,7 @@ LEAKAGE = 0.81  # of the target's variance, by one column: a correlation of 0.9
 FEWEST_CODES, MOST_CODES = 3, 30
 SPARSE = 4.0  # numbers from the smallest to the largest, for each that occurs
 SMALLEST_GAIN, SURE_GAIN = 0.02, 10.0
-EXACT, LARGEST_WHOLE = 2.0**53, 2.0**64
+LARGEST_WHOLE = 2.0**64
 
 
 @dataclass(frozen=True, slots=True)

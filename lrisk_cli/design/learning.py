@@ -21,12 +21,12 @@ from lrisk_cli.names import Missing, Scaling, Task
 from lrisk_cli.native.kernels import core
 from lrisk_cli.tables.arrays import distinct
 from lrisk_cli.tables.cells import Texts, shortest_text
+from lrisk_cli.tables.exact import EXACT
 from lrisk_cli.tables.table import Column
 from lrisk_cli.types import Array
 
 MOST_CLASSES = 1000
 FEW_NUMBERS = 20
-EXACT = 2.0**53  # larger whole numbers are not all numbers of floating point
 MOST_NOTES = 3  # constant columns named one by one; images have hundreds
 LEAST_SCALE = 1e-150  # squares of smaller numbers underflow
 LEAST_NUMBER = float(np.finfo(np.float64).smallest_subnormal)

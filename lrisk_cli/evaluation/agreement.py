@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.errors import DataError, InvalidOption
 from lrisk_cli.evaluation.registry import Needs, figures_of
-from lrisk_cli.tables.cells import Texts, spell_numbers
+from lrisk_cli.tables.cells import Texts, spell_groups
 from lrisk_cli.types import Array, Flags
 
 Counts = NDArray[np.int64]
@@ -57,7 +57,7 @@ class LabelTally:
 
     def add(self, cells: Array | Texts, clusters: NDArray[np.int32]) -> None:
         """Take one batch: the label of each row as read, and its cluster. Both (n,)."""
-        texts = cells if isinstance(cells, Texts) else spell_numbers(cells)
+        texts = spell_groups(cells, self._place)
         k = self._n_clusters
         known = texts.codes >= 0
         places = texts.codes[known].astype(np.int64) * k + clusters[known]

@@ -15,7 +15,7 @@ from lrisk_cli.models.model import Model
 from lrisk_cli.models.scored import ScoredBatch, Scorer
 from lrisk_cli.names import Missing
 from lrisk_cli.progress import Progress, Report
-from lrisk_cli.tables.cells import Texts, spell_numbers
+from lrisk_cli.tables.cells import Texts, spell_groups
 from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.table import Batch, Table, join_arrays
 from lrisk_cli.types import Array
@@ -176,8 +176,8 @@ def score_together(
         tally.n_unseen += max(each.encoded.n_unseen for each in scored.values())
         report(Progress("scoring rows", tally.read, table.n_rows))
         cells: Any = None if by is None else batch.columns[by]
-        if cells is not None and not isinstance(cells, Texts):
-            cells = spell_numbers(cells)
+        if cells is not None:
+            cells = spell_groups(cells, f"{batch.source}, column '{by}'")
         losses = [_losses_of(each, kept) for each in scored.values()]
         yield batch.first_row + kept, losses, None if cells is None else cells[kept]
 

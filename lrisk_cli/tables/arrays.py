@@ -15,10 +15,12 @@ from lrisk_cli.tables import compute
 from lrisk_cli.types import Flags
 
 
-def numpy_of(column: pa.Array, dtype: type[np.generic]) -> npt.NDArray[Any]:
+def numpy_of(column: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """The values of a column of fixed width, not copied; where it is null they mean nothing."""
-    values = np.frombuffer(column.buffers()[1], dtype) if len(column) else np.empty(0, dtype)
-    return values[column.offset : column.offset + len(column)]
+    if not len(column):
+        return np.empty(0, dtype)
+    start = column.offset * np.dtype(dtype).itemsize
+    return np.frombuffer(column.buffers()[1], dtype, len(column), start)
 
 
 def null_flags(column: pa.Array) -> Flags | None:

@@ -14,6 +14,7 @@ READERS: tuple[Reader[Any], ...] = (TEXT, ParquetReader(), ArrowReader())
 SUFFIXES = tuple(suffix for reader in READERS for suffix in reader.suffixes)
 REFUSED = (
     (b"FEA1", "Feather of version 1, which few still read; save as version 2"),
+    (b"PARE", "an encrypted Parquet file; decrypt it, and save it again"),
     (b"PK\x03\x04", "a zip archive or spreadsheet; save the table in it as CSV"),
 )
 

@@ -1,17 +1,20 @@
 """Read Parquet files: columns and types from the footer, rows a few pages at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from lrisk_cli.errors import DataError
+from lrisk_cli.tables.cells import holds_text
 from lrisk_cli.tables.reader import FileSchema
 from lrisk_cli.tables.source import Source
 from lrisk_cli.tables.typed_files import TypedReader
 
 READ_BYTES = 1 << 16
 BATCH_BYTES = 64 << 20
+TAIL_BYTES = 8  # the length of the footer, and a signature
+DELTAS = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}
 LONGEST_CELL = 1 << 20  # on average: a page may hold a thousand of them
 
 
@@ -28,7 +31,10 @@ class ParquetReader(TypedReader):
 
         with pq.ParquetFile(source.open()) as file:
             schema = file.schema_arrow
-            return FileSchema(tuple(schema.names), file.metadata.num_rows, schema)
+            signed = _is_signed(source, file.metadata)
+            encrypted = frozenset(_encrypted_columns(file) if signed else ())
+            n_rows = file.metadata.num_rows
+            return FileSchema(tuple(schema.names), n_rows, schema, encrypted=encrypted)
 
     def read_records(
         self, source: Source, names: Sequence[str], n_rows: int, coded: Sequence[str]
@@ -36,39 +42,93 @@ class ParquetReader(TypedReader):
         """The columns in batches of at most n_rows: never a whole row group."""
         import pyarrow.parquet as pq
 
+        with pq.ParquetFile(source.open()) as file:
+            metadata = file.metadata
+            chunks = None if _is_signed(source, metadata) else _text_chunks(file, names)
+            n_rows = min(n_rows, _affordable_rows(metadata, chunks, source.label))
+            dictionaries = [] if chunks is None else _with_dictionaries(chunks, coded)
         # Without threads and read-ahead each open column keeps a page or two, not its chunk.
         with pq.ParquetFile(
-            source.open(), read_dictionary=list(coded), pre_buffer=False, buffer_size=READ_BYTES
+            source.open(),
+            metadata=metadata,
+            read_dictionary=dictionaries,
+            pre_buffer=False,
+            buffer_size=READ_BYTES,
+            page_checksum_verification=True,
         ) as file:
-            n_rows = min(n_rows, _affordable_rows(file.metadata, names, source.label))
             n_read = 0
             for batch in file.iter_batches(n_rows, columns=list(names), use_threads=False):
                 n_read += batch.num_rows
                 yield batch
-            if n_read != file.metadata.num_rows:
+            if n_read != metadata.num_rows:
                 raise DataError(
-                    f"{source.label}: says that it holds {file.metadata.num_rows} rows, and "
+                    f"{source.label}: says that it holds {metadata.num_rows} rows, and "
                     f"{n_read} can be read; the file is damaged, so write it again"
                 )
 
 
-def _affordable_rows(metadata: Any, names: Sequence[str], label: str) -> int:
+def _is_signed(source: Source, metadata: Any) -> bool:
+    """Whether some columns are encrypted, though the footer is not: it is signed then.
+
+    Of such a column pyarrow ends the process instead of telling its size.
+    """
+    with source.open() as stream:
+        stream.seek(stream.size() - TAIL_BYTES)
+        n_footer = int.from_bytes(stream.read(TAIL_BYTES)[:4], "little")
+    return n_footer != int(metadata.serialized_size)
+
+
+def _encrypted_columns(file: Any) -> Iterator[str]:
+    """The columns of which not even one row can be read."""
+    for name in file.schema_arrow.names:
+        try:
+            next(file.iter_batches(1, columns=[name], use_threads=False), None)
+        except (OSError, pa.ArrowException) as error:
+            if "decrypt" not in str(error).lower():
+                raise
+            yield name
+
+
+def _text_chunks(file: Any, names: Sequence[str]) -> dict[str, list[Any]]:
+    """What the footer says about each chunk of the wanted columns of text."""
+    texts = {name for name in names if holds_text(file.schema_arrow.field(name).type)}
+    if not texts:
+        return {}
+    # The path of a part of a structure is longer than its name, even if it looks like a name.
+    leaves = map(file.schema.column, range(len(file.schema)))
+    places = {leaf.name: at for at, leaf in enumerate(leaves) if leaf.name == leaf.path}
+    groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
+    return {name: [group.column(places[name]) for group in groups] for name in texts & {*places}}
+
+
+def _with_dictionaries(chunks: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[str]:
+    """Texts that can be read as dictionaries: no page has an encoding of deltas."""
+    used = {
+        name: {encoding for chunk in chunks.get(name, ()) for encoding in chunk.encodings}
+        for name in names
+    }
+    return [name for name in names if used[name] and not used[name] & DELTAS]
+
+
+def _affordable_rows(metadata: Any, chunks: Mapping[str, Sequence[Any]] | None, label: str) -> int:
     """How many rows may be read at a time: texts may be long though compressed they are short.
 
-    A column whose cells are too long each is a DataError.
+    chunks: of the texts; None if they are not to be looked at, so that all columns count. A column
+    whose cells are too long each is a DataError.
     """
-    widest, wanted = 1.0, set(names)
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        width = 0.0
-        for column in map(group.column, range(group.num_columns)):
-            name = column.path_in_schema.partition(".")[0]
-            if name in wanted and group.num_rows:
-                cell = column.total_uncompressed_size / group.num_rows
-                if cell > LONGEST_CELL:
-                    raise DataError(
-                        f"{label}, column '{name}': its cells take {cell / 1e6:.3g} MB each, more "
-                        f"than the {LONGEST_CELL / 1e6:.3g} MB of a text; leave the column out"
-                    )
-                width += cell
+    widest = 1.0
+    for at in range(metadata.num_row_groups):
+        group = metadata.row_group(at)
+        if group.num_rows == 0:
+            continue
+        width = group.total_byte_size / group.num_rows if chunks is None else 0.0
+        for name, column in (chunks or {}).items():
+            cell = column[at].total_uncompressed_size / group.num_rows
+            if cell > LONGEST_CELL:
+                raise DataError(
+                    f"{label}, column '{name}': its cells take {cell / 1e6:.3g} MB each, more "
+                    f"than the {LONGEST_CELL / 1e6:.3g} MB of a text; leave the column out"
+                )
+            width += cell
         widest = max(widest, width)
     return max(1, int(BATCH_BYTES / widest))

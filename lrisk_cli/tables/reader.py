@@ -29,6 +29,7 @@ class FileSchema:
     n_rows: None where only reading tells. types: Arrow types; None for text, whose types are
     inferred. batch_bytes: bytes of its largest batch if it can only be read whole, else 0. named:
     how the columns got their names; stored: the names in the file, where they are others.
+    encrypted: columns that cannot be read though their names can.
     """
 
     names: tuple[str, ...]
@@ -37,6 +38,7 @@ class FileSchema:
     batch_bytes: int = 0
     named: ColumnNames = UNCHANGED
     stored: tuple[str, ...] = ()
+    encrypted: frozenset[str] = frozenset()
 
 
 Converted = TypeVar("Converted", bound=Block)

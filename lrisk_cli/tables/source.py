@@ -62,8 +62,10 @@ class Source:
         return b"".join(pieces)
 
 
-def unreadable(label: str, error: Exception) -> DataError:
+def unreadable(
+    label: str, error: Exception, remedy: str = "check the path, permissions and format"
+) -> DataError:
     """The sentence for a file that the system or its format refuses to read."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     reason = reason.strip().splitlines()[0].rstrip(".") if reason.strip() else type(error).__name__
-    return DataError(f"{label}: cannot be read ({reason}); check the path, permissions and format")
+    return DataError(f"{label}: cannot be read ({reason}); {remedy}")

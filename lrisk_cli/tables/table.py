@@ -10,9 +10,10 @@ import pyarrow as pa
 from lrisk_cli.errors import DataError, InvalidOption, opt, quote
 from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_texts
-from lrisk_cli.tables.cells import InvalidCell, Texts, Values
-from lrisk_cli.tables.column_types.base import ColumnType, Kind
+from lrisk_cli.tables.cells import InvalidCell, Texts, Values, to_strings, writable_type
+from lrisk_cli.tables.column_types.base import ColumnType, Kind, find_impossible_time
 from lrisk_cli.tables.column_types.category import CATEGORY
+from lrisk_cli.tables.column_types.nested import NestedType
 from lrisk_cli.tables.column_types.registry import DTYPES, convert_type
 from lrisk_cli.tables.inputs import PLAIN, Inputs, Spelling
 from lrisk_cli.tables.memory import Allowance, make_allowance
@@ -26,6 +27,7 @@ from lrisk_cli.tables.outputs import (
 from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.reader import TableFile
 from lrisk_cli.tables.schema import check_dates, check_same_columns, infer_types, inspect_files
+from lrisk_cli.tables.source import unreadable
 from lrisk_cli.tables.sources import find_sources
 
 __all__ = [
@@ -40,7 +42,7 @@ GROUP_NUMBERS = 1 << 19  # read at a time where open columns take memory
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column and its type; nested ones (lists, bytes) cannot be used."""
+    """A column and its type; nested ones (lists, bytes) and encrypted ones cannot be used."""
 
     name: str
     type: ColumnType
@@ -104,7 +106,9 @@ class Table:
             stored = file.schema.types.field(name).type
             stored = stored.value_type if pa.types.is_dictionary(stored) else stored
             # The readers unfold views of text, which few programs read.
-            types.add(pa.large_string() if pa.types.is_string_view(stored) else stored)
+            types.add(
+                pa.large_string() if pa.types.is_string_view(stored) else writable_type(stored)
+            )
         return types.pop() if len(types) == 1 else pa.string()
 
     @property
@@ -147,6 +151,8 @@ class Table:
         for file in self.files:
             label, source_row = file.source.label, 0
             for block in self._blocks(file, wanted, as_is, ragged):
+                if block.unusable:
+                    raise self._unusable_error(label, source_row, block.unusable)
                 if block.invalid and not invalid_as_missing:
                     raise self._invalid_error(label, source_row, block.invalid)
                 for part in _slices(block, self.batch_rows):
@@ -161,17 +167,16 @@ class Table:
             raise DataError(f"{self.label}: the table has columns but no rows; nothing to work on")
 
     def refuse_nested(self, columns: Sequence[str], as_is: Sequence[str] = ()) -> None:
-        """DataError that names the first column that holds neither numbers nor text."""
+        """DataError that names the first column that cannot be used."""
         for name in (*columns, *as_is):
-            if self.column(name).kind == "nested":
+            found = self.column(name).type
+            if isinstance(found, NestedType):
                 remedy = (
                     "convert it"
                     if name in (*self.fixed, *as_is)
                     else f"pass {opt('exclude', name)}"
                 )
-                raise DataError(
-                    f"{self.label}, column '{name}': holds neither numbers nor text; {remedy}"
-                )
+                raise DataError(f"{self.label}, column '{name}': {found.finding}; {remedy}")
 
     def _blocks(
         self, file: TableFile, wanted: Sequence[str], as_is: Sequence[str], ragged: RaggedRows
@@ -187,21 +192,49 @@ class Table:
                 if name in folders:
                     columns[name] = arrow_texts([folders[name]] * records.num_rows)
             named = {name: columns[name] for name in wanted}
-            converted, invalid = _convert(named, self.types, as_is, self.spelling)
-            return _Block(records.num_rows, converted, invalid)
+            return self._convert(file.source.label, records.num_rows, named, as_is)
 
         coded = [name for name in stored if not self.types[name].numeric and name not in as_is]
         return file.batches(stored, coded, self.batch_rows, convert, ragged)
+
+    def _convert(
+        self, label: str, n_rows: int, columns: Mapping[str, pa.Array], as_is: Sequence[str]
+    ) -> "_Block":
+        """The values of the columns. DataError where Arrow cannot read or spell one."""
+        block = _Block(n_rows, {}, {}, {})
+        for name, column in columns.items():
+            try:
+                if name in as_is:
+                    found, cell = _keep(column)
+                else:
+                    found, cell = self.types[name].read(column, self.spelling)
+            except pa.ArrowException as error:
+                place = f"{label}, column '{name}'"
+                raise unreadable(place, error, "convert the column") from error
+            block.columns[name] = found
+            if cell is not None:
+                (block.unusable if name in as_is else block.invalid)[name] = cell
+        return block
 
     def _invalid_error(
         self, label: str, first_row: int, invalid: Mapping[str, InvalidCell]
     ) -> DataError:
         name = min(invalid, key=lambda name: invalid[name].offset)
         cell = invalid[name]
-        retype = "" if name in self.fixed else f" or {opt('dtype', f'{name}=string')}"
+        fixed = name in self.fixed or not cell.retype
+        retype = "" if fixed else f" or {opt('dtype', f'{name}=string')}"
         return DataError(
             f"{label}, column '{name}', row {first_row + cell.offset}: {quote(cell.text)} is not "
             f"a {cell.wanted}; pass {opt('missing', 'drop')}{retype}"
+        )
+
+    def _unusable_error(
+        self, label: str, first_row: int, unusable: Mapping[str, InvalidCell]
+    ) -> DataError:
+        name, cell = next(iter(unusable.items()))
+        return DataError(
+            f"{label}, column '{name}', row {first_row + cell.offset}: {quote(cell.text)} is not "
+            f"a {cell.wanted}; convert the column"
         )
 
 
@@ -274,27 +307,21 @@ def join_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
+    """unusable: cells of columns kept as they are that could not be written."""
+
     n_rows: int
     columns: dict[str, Values]
     invalid: dict[str, InvalidCell]
+    unusable: dict[str, InvalidCell]
 
 
-def _convert(
-    columns: Mapping[str, pa.Array],
-    types: Mapping[str, ColumnType],
-    as_is: Sequence[str],
-    spelling: Spelling,
-) -> tuple[dict[str, Values], dict[str, InvalidCell]]:
-    converted: dict[str, Values] = {}
-    invalid: dict[str, InvalidCell] = {}
-    for name, column in columns.items():
-        if name in as_is:
-            converted[name] = compute.dictionary_decode(column)
-            continue
-        converted[name], cell = types[name].read(column, spelling)
-        if cell is not None:
-            invalid[name] = cell
-    return converted, invalid
+def _keep(column: pa.Array) -> tuple[pa.Array, InvalidCell | None]:
+    """A column as it is, and its first cell that could not be written."""
+    column = compute.dictionary_decode(column)
+    column = compute.cast(column, writable_type(column.type))
+    if pa.types.is_temporal(column.type):
+        to_strings(column.slice(0, 1))  # Is its time zone known?
+    return column, find_impossible_time(column)
 
 
 def _slices(block: _Block, n_rows: int) -> Iterator[_Block]:
@@ -305,7 +332,7 @@ def _slices(block: _Block, n_rows: int) -> Iterator[_Block]:
     for start in range(0, block.n_rows, n_rows):
         rows = slice(start, min(start + n_rows, block.n_rows))
         part = {name: values[rows] for name, values in block.columns.items()}
-        yield _Block(rows.stop - rows.start, part, block.invalid if start == 0 else {})
+        yield _Block(rows.stop - rows.start, part, block.invalid if start == 0 else {}, {})
 
 
 def _no_such_column(label: str, name: str, names: Sequence[str]) -> DataError:

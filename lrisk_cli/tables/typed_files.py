@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from lrisk_cli.errors import DataError
 from lrisk_cli.tables import compute
+from lrisk_cli.tables.cells import is_text
 from lrisk_cli.tables.column_names import name_columns
 from lrisk_cli.tables.column_types.base import ColumnType
 from lrisk_cli.tables.column_types.category import CATEGORY
 from lrisk_cli.tables.column_types.date import DATE
+from lrisk_cli.tables.column_types.nested import ENCRYPTED
 from lrisk_cli.tables.column_types.registry import infer_type, type_of_arrow
 from lrisk_cli.tables.inputs import Layout, Spelling
 from lrisk_cli.tables.ragged import RaggedRows
@@ -21,6 +24,7 @@ BATCH_CELLS = 1 << 21
 FEWEST_ROWS = 256
 SAMPLE_ROWS = 16_384
 SAMPLE_LETTERS = 64
+DAMAGED = "if the file is damaged, write it again"
 
 
 class TypedReader(Reader[FileSchema]):
@@ -30,14 +34,23 @@ class TypedReader(Reader[FileSchema]):
         """The columns and types of a file. DataError when it names a column twice."""
         try:
             schema = self.read_schema(source)
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{source.label}: a column name is not UTF-8; rename the column"
+            ) from error
         except (OSError, pa.ArrowException) as error:
-            raise unreadable(source.label, error) from error
+            raise _damaged(source.label, error) from error
         named = name_columns(schema.names, source.label, rename=layout.rename_duplicates)
         if named.names == schema.names or schema.types is None:
             return schema
-        pairs = zip(schema.types, named.names, strict=True)
-        types = pa.schema([field.with_name(name) for field, name in pairs])
-        return replace(schema, names=named.names, types=types, named=named, stored=schema.names)
+        fields = zip(schema.types, named.names, strict=True)
+        types = pa.schema([field.with_name(name) for field, name in fields])
+        pairs = zip(schema.names, named.names, strict=True)
+        encrypted = frozenset(name for stored, name in pairs if stored in schema.encrypted)
+        return replace(
+            schema, names=named.names, types=types, named=named, stored=schema.names,
+            encrypted=encrypted,
+        )  # fmt: skip
 
     def infer_types(self, files: Sequence[TableFile], spelling: Spelling) -> dict[str, ColumnType]:
         """The type of each column. Text is taken as it is, except for ISO dates.
@@ -46,7 +59,11 @@ class TypedReader(Reader[FileSchema]):
         """
         typed = [(file, file.schema.types) for file in files if file.schema.types is not None]
         types: dict[str, ColumnType] = {}
+        encrypted = {name for file, _ in typed for name in file.schema.encrypted}
         for name in typed[0][1].names:
+            if name in encrypted:
+                types[name] = ENCRYPTED
+                continue
             kinds = [schema.field(name).type for _, schema in typed]
             known = [kind for kind in kinds if not pa.types.is_null(kind)]
             types[name] = type_of_arrow(known[0]) if known else CATEGORY
@@ -76,11 +93,17 @@ class TypedReader(Reader[FileSchema]):
     def _records(
         self, source: Source, columns: Sequence[str], n_rows: int, coded: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
+        n_read = 0
         try:
             for batch in self.read_records(source, columns, n_rows, coded):
-                yield _without_views(batch)
+                # A file may name more columns as one of these, such as those of "a.b" as "a".
+                records = batch.select(list(columns))
+                for name, column in zip(columns, records.columns, strict=True):
+                    _check(column, f"{source.label}, column '{name}'", n_read)
+                yield _without_views(records)
+                n_read += batch.num_rows
         except (OSError, pa.ArrowException) as error:
-            raise unreadable(source.label, error) from error
+            raise _damaged(source.label, error) from error
 
     @abstractmethod
     def read_schema(self, source: Source) -> FileSchema:
@@ -144,7 +167,47 @@ def _renamed(batch: pa.RecordBatch, old_names: Mapping[str, str]) -> pa.RecordBa
 def _without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Texts in one piece of memory each: few functions of Arrow take those in scattered pieces."""
     for at, kind in enumerate(batch.schema.types):
+        column = batch.column(at)
         if pa.types.is_string_view(kind):
-            whole = compute.cast(batch.column(at), pa.large_string())
-            batch = batch.set_column(at, batch.schema.names[at], whole)
+            column = compute.cast(column, pa.large_string())
+        elif pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+            texts = compute.cast(column.dictionary, pa.large_string())
+            column = pa.DictionaryArray.from_arrays(column.indices, texts)
+        else:
+            continue
+        batch = batch.set_column(at, batch.schema.names[at], column)
     return batch
+
+
+def _check(column: pa.Array, place: str, first_row: int) -> None:
+    """DataError where the memory of a column is not as its type says, or a text is not UTF-8."""
+    kind = column.type
+    try:
+        # Of other types nothing depends on the values; dates and times are checked when read.
+        column.validate(full=is_text(kind) or pa.types.is_dictionary(kind))
+    except pa.ArrowInvalid as error:
+        # Arrow looks at the texts last, so their memory is as it should be.
+        if "UTF8" not in str(error):
+            raise unreadable(place, error, DAMAGED) from error
+        row = _find_undecodable(column)
+        place += "" if row is None else f", row {first_row + row}"
+        raise DataError(f"{place}: not UTF-8 text; save the file as UTF-8") from error
+
+
+def _find_undecodable(column: pa.Array) -> int | None:
+    """The first row whose text is not UTF-8, if there is one: a dictionary may hold unused texts."""
+    cells = compute.cast(compute.dictionary_decode(column), pa.large_binary()).to_pylist()
+    for row, cell in enumerate(cells):
+        try:
+            (cell or b"").decode()
+        except UnicodeDecodeError:
+            return row
+    return None
+
+
+def _damaged(label: str, error: Exception) -> DataError:
+    """The sentence for a file that Arrow refuses to read."""
+    if isinstance(error, OSError) and error.strerror:
+        return unreadable(label, error)
+    unknown = "not yet implemented" in str(error).lower()
+    return unreadable(label, error, "write it in another way" if unknown else DAMAGED)

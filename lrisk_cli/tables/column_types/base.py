@@ -9,14 +9,21 @@ import pyarrow as pa
 
 from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_texts, null_flags, true_flags
-from lrisk_cli.tables.cells import InvalidCell, Values, count_matching, is_text, to_floats
+from lrisk_cli.tables.cells import (
+    InvalidCell,
+    Values,
+    count_matching,
+    is_text,
+    to_floats,
+    to_strings,
+)
+from lrisk_cli.tables.exact import day_numbers, impossible_times, spell_stored
 from lrisk_cli.tables.inputs import PLAIN, Spelling
 from lrisk_cli.types import Array, Flags
 
 Kind = Literal["number", "category", "date", "nested"]
 
 MISSING = r"^(?i:[+-]?nan)?$"
-MICROSECONDS_PER_DAY = 86_400e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ class NumericType(ColumnType):
         column = compute.dictionary_decode(column)
         invalid = None
         if pa.types.is_temporal(column.type):
-            numbers = to_days(column)
+            numbers, invalid = to_days(column), impossible_times(column)
         elif is_text(column.type):
             numbers, invalid = self.parse(column, spelling)
         else:
@@ -95,15 +102,18 @@ class NumericType(ColumnType):
         if invalid is None:
             return numbers, None
         first = int(np.argmax(invalid))
+        numbers = np.where(invalid, np.nan, numbers)
+        if pa.types.is_temporal(column.type):
+            return numbers, impossible_time(column, invalid)
         wanted = "finite number" if infinite[first] else self.wanted
-        text, count = str(column[first].as_py()), int(np.count_nonzero(invalid))
-        return np.where(invalid, np.nan, numbers), InvalidCell(first, text, count, wanted)
+        text = to_strings(column.slice(first, 1))[0].as_py()
+        return numbers, InvalidCell(first, text, int(np.count_nonzero(invalid)), wanted)
 
     def _without_missing(
         self, column: pa.Array, numbers: Array, invalid: Flags | None, spelling: Spelling
     ) -> tuple[Array, Flags | None]:
         """Numbers and invalid cells, without those that the user calls missing."""
-        if invalid is not None:
+        if invalid is not None and is_text(column.type):
             invalid = invalid & ~true_flags(named_missing(compute.trim(column), spelling))
             invalid = invalid if invalid.any() else None
         known = [self.parse_one(text.replace(spelling.decimal, ".")) for text in spelling.missing]
@@ -132,14 +142,23 @@ def without_nulls(flags: Flags, column: pa.Array) -> Flags:
 
 def to_days(column: pa.Array) -> Array:
     """Dates and times as days since 1970-01-01, durations and times of day as days."""
-    kind = column.type
-    if pa.types.is_date32(kind):
-        return to_floats(compute.cast(column, pa.int32()))
-    if pa.types.is_date64(kind) or pa.types.is_timestamp(kind):
-        zone = getattr(kind, "tz", None)
-        column = compute.cast(column, pa.timestamp("us", zone), safe=False)
-    elif pa.types.is_time(kind):
-        column = compute.cast(column, pa.time64("us"), safe=False)
-    else:
-        column = compute.cast(column, pa.duration("us"), safe=False)
-    return to_floats(compute.cast(column, pa.int64())) / MICROSECONDS_PER_DAY
+    missing = null_flags(column)
+    days = day_numbers(column)
+    return days if missing is None else np.where(missing, np.nan, days)
+
+
+def find_impossible_time(column: pa.Array) -> InvalidCell | None:
+    """The first time that no calendar or clock has, if the column holds times and has one."""
+    column = compute.dictionary_decode(column)
+    if not pa.types.is_temporal(column.type):
+        return None
+    impossible = impossible_times(column)
+    return None if impossible is None else impossible_time(column, impossible)
+
+
+def impossible_time(column: pa.Array, impossible: Flags) -> InvalidCell:
+    """The first of the times that no calendar or clock has, which no other type can read."""
+    first = int(np.argmax(impossible))
+    wanted = "time of day" if pa.types.is_time(column.type) else "date that calendars have"
+    n_impossible = int(np.count_nonzero(impossible))
+    return InvalidCell(first, spell_stored(column, first), n_impossible, wanted, retype=False)

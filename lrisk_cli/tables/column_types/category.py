@@ -6,14 +6,15 @@ import numpy as np
 import pyarrow as pa
 
 from lrisk_cli.tables import compute
-from lrisk_cli.tables.arrays import null_flags, numpy_of
+from lrisk_cli.tables.arrays import arrow_of, null_flags, numpy_of
 from lrisk_cli.tables.cells import InvalidCell, Texts, is_text, to_strings
-from lrisk_cli.tables.column_types.base import ColumnType
+from lrisk_cli.tables.column_types.base import ColumnType, impossible_time
+from lrisk_cli.tables.exact import impossible_times
 from lrisk_cli.tables.inputs import PLAIN, Spelling
 
 
 class CategoryType(ColumnType):
-    """Cells that become coded text; no cell is invalid, and an empty text is missing."""
+    """Cells that become coded text; only times may be invalid, and an empty text is missing."""
 
     __slots__ = ()
 
@@ -32,6 +33,7 @@ class CategoryType(ColumnType):
         self, column: pa.Array, spelling: Spelling = PLAIN
     ) -> tuple[Texts, InvalidCell | None]:
         """Coded text; numbers are spelled as briefly as possible."""
+        column, invalid = _without_impossible_times(column)
         if not pa.types.is_dictionary(column.type):
             column = compute.dictionary_encode(to_strings(column))
         codes = numpy_of(compute.cast(column.indices, pa.int32()), np.int32)
@@ -42,7 +44,22 @@ class CategoryType(ColumnType):
         empty = [code for code, value in enumerate(spelled) if spelling.is_missing(value)]
         if empty:
             codes = np.where(np.isin(codes, empty), np.int32(-1), codes)
-        return Texts(codes, [self.spell(value or "") for value in spelled]), None
+        return Texts(codes, [self.spell(value or "") for value in spelled]), invalid
 
 
 CATEGORY = CategoryType()
+
+
+def _without_impossible_times(column: pa.Array) -> tuple[pa.Array, InvalidCell | None]:
+    """The cells, null where they are times without a spelling, and the first of these."""
+    values = column.dictionary if pa.types.is_dictionary(column.type) else column
+    impossible = impossible_times(values) if pa.types.is_temporal(values.type) else None
+    if impossible is None:
+        return column, None
+    column = compute.dictionary_decode(column)
+    impossible = impossible_times(column)
+    if impossible is None:
+        return column, None
+    possible = compute.cast(arrow_of((~impossible).astype(np.uint8)), pa.bool_())
+    kept = compute.choose(possible, column, pa.scalar(None, column.type))
+    return kept, impossible_time(column, impossible)

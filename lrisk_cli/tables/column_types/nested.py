@@ -1,4 +1,4 @@
-"""Lists, structures and bytes, which cannot be used."""
+"""Lists, structures, bytes and what is encrypted, which cannot be used."""
 
 import pyarrow as pa
 
@@ -8,11 +8,14 @@ from lrisk_cli.tables.inputs import PLAIN, Spelling
 
 
 class NestedType(ColumnType):
-    """Cells that hold neither numbers nor text; a table refuses to read them."""
+    """Cells that a table refuses to read. finding: what the sentence about them says."""
 
-    __slots__ = ()
+    __slots__ = ("finding",)
 
     kind = "nested"
+
+    def __init__(self, finding: str) -> None:
+        self.finding = finding
 
     def read(
         self, column: pa.Array, spelling: Spelling = PLAIN
@@ -21,4 +24,5 @@ class NestedType(ColumnType):
         raise TypeError(f"cells of {column.type} cannot be read")
 
 
-NESTED = NestedType()
+NESTED = NestedType("holds neither numbers nor text")
+ENCRYPTED = NestedType("is encrypted")

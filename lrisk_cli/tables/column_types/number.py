@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_of, true_flags
-from lrisk_cli.tables.cells import count_matching, matching, to_floats
+from lrisk_cli.tables.cells import MOST_DIGITS, count_matching, matching, to_floats
 from lrisk_cli.tables.column_types.base import (
     MISSING,
     ColumnType,
@@ -35,8 +35,10 @@ class NumberType(NumericType):
 
     def holds(self, kind: pa.DataType) -> bool:
         """Whether values of this Arrow type are numbers."""
-        types = pa.types
-        return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+        if pa.types.is_decimal(kind):
+            # Beyond such scales Arrow reads memory that is not its own.
+            return bool(abs(kind.scale) <= MOST_DIGITS)
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
     def infer(self, sample: Sample) -> ColumnType | None:
         """Numbers need a majority, so that a few invalid cells do not turn a column into text.

@@ -46,7 +46,7 @@ def types_agree(one: pa.DataType, other: pa.DataType) -> bool:
 
 def convert_type(found: ColumnType, kind: str | None) -> ColumnType:
     """The type to read cells as, where a user or a model asks for a kind."""
-    if kind is None or found is NESTED:
+    if kind is None or found.kind == NESTED.kind:
         return found
     if kind == DATE.kind:
         return DATE
