@@ -1,7 +1,7 @@
 """Compare risks and baselines on a table: split it, fit every method, judge on unseen rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -55,9 +55,11 @@ def run(job: Job, report: Report, *, force: bool) -> Comparison:
     task, _ = find_task(raw, job.columns.task)
     rivals = _usual_rivals(task) if job.rivals is None else job.rivals
     plan = ComparisonPlan(job.fits, rivals, job.planted, job.eps, job.seed)
-    judge = None if test is None else _judge_by(job.data.beside(test))
+    notes: dict[str, None] = {}
+    judge = None if test is None else _judge_by(job.data.beside(test), notes)
     splits, words = _split(len(raw.usable.rows.rows), job.splits, job.seed)
-    return compare(raw, job.columns, plan, splits, words, judge, report)
+    compared = compare(raw, job.columns, plan, splits, words, judge, report)
+    return replace(compared, notes=(*compared.notes, *notes))
 
 
 def _usual_rivals(task: Task) -> tuple[Baseline, ...]:
@@ -70,11 +72,12 @@ def _usual_rivals(task: Task) -> tuple[Baseline, ...]:
     )
 
 
-def _judge_by(inputs: Inputs) -> Judge:
-    """By the rows of another table, which is opened with the types of the first."""
+def _judge_by(inputs: Inputs, notes: dict[str, None]) -> Judge:
+    """By the rows of another table, which is opened with the types of the first; notes: on it."""
 
     def judge(model: Model) -> Figures:
         table = open_table(inputs, expected=model.encoding.dtypes)
+        notes.update(dict.fromkeys(table.notes))
         judged = tally_table(model, table, None, keep=False, report=silent)
         return tally_figures(judged.losses, judged_risks())
 

@@ -73,7 +73,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """A model on a table. paths: of the table; worst: sentences on the rows that lose most.
+    """A model on a table. paths, notes: of the table; worst: on the rows that lose most.
 
     rows: what a page draws, where one was asked for.
     """
@@ -88,6 +88,7 @@ class Evaluation:
     paths: Sequence[str]
     worst: Sequence[str]
     rows: JudgedRows | None
+    notes: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +103,7 @@ class ClusterEvaluation:
     paths: Sequence[str]
     worst: Sequence[str]
     seen: SeenRows | None
+    notes: Sequence[str]
 
     @property
     def counts(self) -> RowCounts:
@@ -172,6 +174,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         paths=table.paths,
         worst=[] if worst is None else worst.predicted(model),
         rows=page,
+        notes=table.notes,
     )
 
 
@@ -213,6 +216,7 @@ def _evaluate_clusters(
         paths=table.paths,
         worst=worst.clustered(),
         seen=None if job.page is None else views.seen(losses),
+        notes=table.notes,
     )
 
 

@@ -48,6 +48,7 @@ class Plan:
     counts: RowCounts
     n_columns: int
     peak_bytes: int
+    notes: tuple[str, ...] = ()
 
     @property
     def design_bytes(self) -> int:
@@ -95,7 +96,7 @@ def plan_design(
     n_rows, n_classes = counts.used, survey.n_classes(options.task)
     peak = _base_bytes(n_rows, n_columns, flat=flat, n_values=values and values(n_rows))
     peak += n_id_bytes + n_rows * CLASS_BYTES * (n_classes if n_classes > 2 else 0)
-    return Plan(table.paths, target.name, features, counts, n_columns, peak)
+    return Plan(table.paths, target.name, features, counts, n_columns, peak, table.notes)
 
 
 def _base_bytes(n_rows: int, n_columns: int, *, flat: bool, n_values: int | None) -> int:

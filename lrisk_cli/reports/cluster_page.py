@@ -68,7 +68,7 @@ def cluster_evaluation_page(
     """Clusters judged on a table."""
     model, judged = found.model, found.judged
     sections = [
-        Section("At a glance", [_tiles(model, judged)]),
+        Section("At a glance", [_tiles(model, judged), *notes_block(found.notes)]),
         *gates_section(found.verdicts),
         *_row_sections(model, judged, seen, shape),
         Section("What was done", [facts_block(_facts(model, judged, found.path))]),

@@ -15,6 +15,7 @@ from lrisk_cli.reports.facts import (
     gates_document,
     largest_first,
     note_facts,
+    notes_document,
     number,
     plural,
     rows_fact,
@@ -65,6 +66,7 @@ def print_cluster_evaluation(found: "ClusterEvaluation") -> None:
             cluster_fact(found.model, found.path),
             rows_fact(found.counts),
             outliers_fact(found.model, found.judged),
+            *note_facts(found.notes),
         ]
     )
     print()
@@ -147,6 +149,7 @@ def cluster_evaluation_document(found: "ClusterEvaluation") -> dict[str, Any]:
         ],
         **_judged_document(found.model, found.judged),
         "gates": gates_document(found.verdicts),
+        **notes_document(found.notes),
     }
 
 

@@ -10,6 +10,7 @@ from lrisk_cli.reports.facts import (
     document_of,
     gates_document,
     held_out_rows,
+    notes_document,
     rows_document,
     rows_fact,
 )
@@ -98,6 +99,7 @@ def evaluation_document(found: "Evaluation") -> dict[str, Any]:
         "metrics": found.figures,
         **({} if found.intervals is None else {"intervals": intervals}),
         "gates": gates_document(found.verdicts),
+        **notes_document(found.notes),
     }
 
 
@@ -108,6 +110,7 @@ def prediction_document(done: "Predictions") -> dict[str, Any]:
         "model": done.model,
         "predictions": done.output,
         **document_of([rows_fact(done.counts)]),
+        **notes_document(done.notes),
     }
 
 

@@ -48,6 +48,11 @@ def note_facts(notes: Sequence[str]) -> list[Fact]:
     return [Fact("note", plain(note)) for note in notes]
 
 
+def notes_document(notes: Sequence[str]) -> dict[str, Any]:
+    """The same for programs, where a command seldom has any."""
+    return {"notes": list(notes)} if notes else {}
+
+
 def rows_fact(counts: RowCounts) -> Fact:
     """What became of the rows."""
     return Fact("rows", describe_rows(counts), {"rows": rows_document(counts)})

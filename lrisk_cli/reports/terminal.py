@@ -36,7 +36,8 @@ def print_fit(fits: "Fits") -> None:
 
 def print_evaluation(found: "Evaluation") -> None:
     """The figures of a model on a table, and what the gates say."""
-    print_facts([*model_facts(found.model, found.path), rows_fact(found.counts)])
+    facts = [*model_facts(found.model, found.path), rows_fact(found.counts)]
+    print_facts([*facts, *note_facts(found.notes)])
     print()
     print_grid(figures_grid({"value": found.figures}, found.intervals))
     print_verdicts(found.verdicts)

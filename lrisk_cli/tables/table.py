@@ -70,7 +70,8 @@ class Batch:
 class Table:
     """Files of the same columns, read as one table. n_rows is None when only reading tells.
 
-    fixed: columns whose type a model fixes, so that no option can change it.
+    fixed: columns whose type a model fixes, so that no option can change it. notes: on files of
+    its folders that are not read.
     """
 
     label: str
@@ -82,6 +83,7 @@ class Table:
     fixed: frozenset[str] = frozenset()
     spelling: Spelling = PLAIN
     allowance: Allowance = field(default_factory=lambda: make_allowance(None))
+    notes: tuple[str, ...] = ()
 
     def column(self, name: str) -> Column:
         """The column of that name. DataError, with the nearest names, when there is none."""
@@ -212,7 +214,7 @@ def open_table(
     first rows; every file must have the columns of the first.
     """
     inputs = _as_inputs(inputs)
-    sources = find_sources(inputs.names)
+    sources, notes = find_sources(inputs.names)
     label = sources[0].label
     label = label if len(sources) == 1 else f"{label} and {len(sources) - 1} more"
     files = inspect_files(sources, inputs.delimiter)
@@ -242,6 +244,7 @@ def open_table(
         frozenset(expected or ()),
         inputs.spelling,
         inputs.allowance,
+        notes,
     )
 
 
