@@ -19,6 +19,7 @@ class ExitCode(IntEnum):
     MODEL = 4
     NOT_CONVERGED = 5
     INTERNAL = 70
+    HUNG_UP = 129
     INTERRUPTED = 130
     TERMINATED = 143
 
@@ -90,6 +91,20 @@ def options_spelled(spell: Callable[[str, object], str]) -> Iterator[None]:
         yield
     finally:
         _spell_option.reset(token)
+
+
+def is_text(text: str) -> bool:
+    """Whether UTF-8 can spell it; file names and arguments may be any bytes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def as_text(text: str) -> str:
+    """A file name or an argument, for a result: bytes that are not UTF-8 are spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def quote(text: str) -> str:
