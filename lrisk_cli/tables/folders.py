@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import TypeVar
 
-from lrisk_cli.errors import DataError
+from lrisk_cli.errors import DataError, as_text, is_text
 from lrisk_cli.tables.formats import SUFFIXES, UNREAD_SUFFIXES
 from lrisk_cli.tables.source import COMPRESSIONS, UNREAD_COMPRESSIONS, unreadable
 
@@ -19,6 +19,7 @@ Identity = tuple[int, int]
 
 HIDDEN = (".", "_")
 MOST_NAMED = 5
+MOST_ENTRIES = 500_000
 # Folders of logs that say which files belong to a table: those that were replaced are there too.
 LOGS = {"_delta_log": "Delta", ".hoodie": "Hudi"}
 BELOW = "**"
@@ -81,17 +82,9 @@ def matches_of(pattern: str) -> tuple[list[str], str]:
 
 def check_text(path: str) -> str:
     """The path. DataError where its bytes are not UTF-8, as results could not name it."""
-    if _is_text(path):
+    if is_text(path):
         return path
     raise DataError(f"{path}: the path is not UTF-8 text; rename the file")
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _find_problems(
@@ -111,7 +104,7 @@ def _find_problems(
         path = f"{folder.rstrip('/')}/{name}"
         if _is_hidden(name.parts):
             continue
-        if not _is_text(path) and _is_table(name.name):
+        if not is_text(path) and _is_table(name.name):
             yield DataError(f"{path}: the path is not UTF-8 text; rename the file")
         stem, suffix = os.path.splitext(name.name.lower())
         if suffix in UNREAD_COMPRESSIONS and stem.endswith(SUFFIXES):
@@ -138,7 +131,13 @@ def _walk(
     in circles; None to raise it.
     """
     waiting: list[tuple[str, frozenset[Identity]]] = [(folder, frozenset())]
+    n_entries = 0
     while waiting:
+        if n_entries > MOST_ENTRIES:
+            raise DataError(
+                f"{folder}: more than {MOST_ENTRIES:,} files and folders are below this one; name "
+                "a smaller folder, or a pattern"
+            )
         path, above = waiting.pop()
         try:
             identity = _identify(path or ".")
@@ -150,6 +149,7 @@ def _walk(
             for name, is_folder in _listed(path, "*", problems):
                 if is_folder and not name.startswith(hidden):
                     waiting.append((os.path.join(path, name), above | {identity}))
+                n_entries += 1
                 yield os.path.join(path, name), is_folder
         except OSError as error:
             _put(unreadable(path, error), problems)
@@ -260,9 +260,7 @@ def _note_others(place: str, names: Sequence[str], what: str) -> str:
     """What is in a folder, or matches a pattern, and is not read; empty where there is nothing."""
     if not names:
         return ""
-    shown = ", ".join(
-        name.encode("utf-8", "backslashreplace").decode() for name in names[:MOST_NAMED]
-    )
+    shown = ", ".join(map(as_text, names[:MOST_NAMED]))
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return f"{place}: not read: {shown}{more} ({what})"
 

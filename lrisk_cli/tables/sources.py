@@ -46,9 +46,10 @@ def _expand(name: str) -> Found:
         raise UsageError("a table is named by an empty text; give a path, or . for this folder")
     if name == "-":
         return [_spool_stdin()], ""
+    check_text(name)
     if "://" in name:
         return _expand_uri(name)
-    mode = _mode(check_text(name))
+    mode = _mode(name)
     if mode is not None and stat.S_ISDIR(mode):
         parts, note = tables_in(name)
         return [_part(_file_source(os.path.join(name, part)), part) for part in parts], note
@@ -90,6 +91,8 @@ def _expand_uri(uri: str) -> Found:
         return [
             _part(_remote_source(system, names[part], f"{folder}/{part}"), part) for part in parts
         ], note
+    except UnicodeDecodeError as error:
+        raise DataError(f"{uri}: the address does not spell UTF-8; rename the file") from error
     except (OSError, pa.ArrowException) as error:
         raise unreadable(uri, error) from error
 

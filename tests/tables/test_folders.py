@@ -18,6 +18,7 @@ import pytest
 from helpers.house_prices import add_house_files
 from lrisk_cli.cli import run
 from lrisk_cli.errors import DataError
+from lrisk_cli.tables import folders
 from lrisk_cli.tables.folders import tables_in
 from lrisk_cli.tables.sources import find_sources
 from lrisk_cli.tables.table import open_table
@@ -291,6 +292,13 @@ def test_a_folder_deeper_than_calls_may_nest_is_read(tmp_path):
         assert len(tables_in(str(tmp_path))[0]) == 1
     finally:
         sys.setrecursionlimit(usual)
+
+
+def test_a_folder_of_too_many_files_is_refused_before_it_takes_all_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(folders, "MOST_ENTRIES", 3)
+    for at in range(4):
+        write(tmp_path / str(at) / "a.csv")
+    assert "D: more than 3 files and folders are below this one" in refusal(tmp_path)
 
 
 # Names
