@@ -16,7 +16,7 @@ from lrisk_cli import __version__
 from lrisk_cli.commands.options.plain_values import PlainValues
 from lrisk_cli.commands.options.spelling import spell_flag
 from lrisk_cli.commands.streams import secure_streams
-from lrisk_cli.errors import ExitCode, LriskError, options_spelled
+from lrisk_cli.errors import ExitCode, LriskError, options_spelled, printable
 
 # First lines of the commands' help, here so that `lrisk --help` need not load the commands.
 COMMANDS = {
@@ -189,7 +189,9 @@ def _answer(error: BaseException, received: int | None, *, verbose: bool) -> int
     if verbose and not isinstance(error, _PARSER_ERROR):
         import traceback
 
-        traceback.print_exception(error)
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            # A message may hold lines of its own, and a CI runner looks at how lines start.
+            print(f"lrisk: {printable(line)}", file=sys.stderr)
     return code
 
 
@@ -227,7 +229,7 @@ def one_line(text: str) -> str:
         # The place comes first and the remedy last.
         half = LONGEST_SENTENCE // 2
         text = f"{text[:half]} [...] {text[-half:]}"
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return printable(text)
 
 
 if __name__ == "__main__":

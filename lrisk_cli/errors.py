@@ -1,5 +1,6 @@
 """The errors a user can cause, each carrying the exit code that the contract gives it."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -7,6 +8,8 @@ from enum import IntEnum
 
 # Of a cell in a sentence.
 _LONGEST_QUOTE = 60
+# Runners of Azure, GitHub and TeamCity look for ##vso[, ##[ and ##teamcity[ anywhere in a line.
+RUNNER_COMMAND = re.compile(r"#(?=#\w*\[)")
 
 
 class ExitCode(IntEnum):
@@ -105,6 +108,16 @@ def is_text(text: str) -> bool:
 def as_text(text: str) -> str:
     """A file name or an argument, for a result: bytes that are not UTF-8 are spelled out."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def printable(text: str) -> str:
+    """Text from anywhere, on one line that does nothing to a terminal and tells no CI runner.
+
+    Control characters are spelled out, and a backslash parts what a runner would look for.
+    """
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return RUNNER_COMMAND.sub(r"#\\", text) if "##" in text else text
 
 
 def quote(text: str) -> str:

@@ -88,7 +88,7 @@ class Evaluation:
     paths: Sequence[str]
     worst: Sequence[str]
     rows: JudgedRows | None
-    notes: Sequence[str]
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +103,7 @@ class ClusterEvaluation:
     paths: Sequence[str]
     worst: Sequence[str]
     seen: SeenRows | None
-    notes: Sequence[str]
+    notes: Sequence[str] = ()
 
     @property
     def counts(self) -> RowCounts:

@@ -42,7 +42,7 @@ class Predictions:
     model: str
     output: str | None
     counts: RowCounts
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictions:

@@ -21,7 +21,13 @@ from lrisk_cli.reports.facts import (
     rows_fact,
 )
 from lrisk_cli.reports.model_facts import describe_features, recorded_rows
-from lrisk_cli.reports.terminal import print_facts, print_grid, print_rows, print_verdicts
+from lrisk_cli.reports.terminal import (
+    print_facts,
+    print_grid,
+    print_rows,
+    print_saved,
+    print_verdicts,
+)
 
 if TYPE_CHECKING:
     from lrisk_cli.api.cluster import Clustered
@@ -52,11 +58,7 @@ def print_clusters(saved_to: str | None, found: "Clustered") -> None:
     print()
     _print_figures(judged)
     print()
-    print(
-        f"saved to {saved_to}"
-        if saved_to
-        else "nothing was saved; pass -o CLUSTERS.json to keep them"
-    )
+    print_saved([saved_to], "nothing was saved; pass -o CLUSTERS.json to keep them")
 
 
 def print_cluster_evaluation(found: "ClusterEvaluation") -> None:

@@ -1,10 +1,10 @@
 """The JSON documents that --json prints: plain keys, no NaN, numbers that round-trip."""
 
 import json
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from lrisk_cli.errors import RUNNER_COMMAND
 from lrisk_cli.models.model import Model, original_units
 from lrisk_cli.reports.facts import (
     document_of,
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 def print_document(document: Mapping[str, Any]) -> None:
     """One JSON document on standard output."""
-    json.dump(document, sys.stdout, indent=2, allow_nan=False)
-    print()
+    text = json.dumps(document, indent=2, allow_nan=False)
+    print(RUNNER_COMMAND.sub(r"\\u0023", text))
 
 
 def encode_document(document: Mapping[str, Any]) -> bytes:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.errors import printable
 from lrisk_cli.evaluation.gates import Verdict, Worsening
 from lrisk_cli.evaluation.metrics import Figures, Intervals
 from lrisk_cli.evaluation.registry import error_names
@@ -163,5 +164,5 @@ def plural(count: int, noun: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text from a file, safe on a terminal: control characters are spelled out."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    """Text from a file, safe on a terminal and in the log of a CI runner."""
+    return printable(text)

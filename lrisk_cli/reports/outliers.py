@@ -36,7 +36,7 @@ def print_outliers(found: "Outliers") -> None:
     _print_top(found)
     print_verdicts(found.verdicts)
     print()
-    print(_whereabouts(found))
+    print(plain(_whereabouts(found)))
 
 
 def outliers_document(found: "Outliers") -> dict[str, Any]:
