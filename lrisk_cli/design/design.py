@@ -72,7 +72,7 @@ class Design:
     targets: (n,) the same in units of the file. Both are empty where there is no target.
     row_numbers: (n,) where they stand in the table. ids: their id column, as the file has it.
     counts, fingerprint and notes are those of the whole table, held-out rows included. exposure:
-    (n,), where a column of the table holds it.
+    (n,), where a column of the table holds it. label, allowance: of the table.
     """
 
     rows: Rows
@@ -85,6 +85,8 @@ class Design:
     fingerprint: str
     notes: tuple[str, ...]
     exposure: Array | None = None
+    label: str = ""
+    allowance: Allowance | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +182,8 @@ def encode_design(
     raw.allowance.check(raw.label, n_rows, encoding.n_columns)
     shared = (usable.counts, usable.fingerprint, (*notes, *usable.notes, *oddities))
     return (
-        _encode_rows(raw.label, train, encoding, shared),
-        None if test is None else _encode_rows(raw.label, test, encoding, shared),
+        _encode_rows(raw, train, encoding, shared),
+        None if test is None else _encode_rows(raw, test, encoding, shared),
     )
 
 
@@ -278,7 +280,7 @@ def _encode_target(cells: Array | Texts | None, goal: Target | None) -> tuple[Ta
 
 
 def _encode_rows(
-    label: str, raw: RawRows, encoding: Encoding, shared: tuple[RowCounts, str, tuple[str, ...]]
+    of: RawDesign, raw: RawRows, encoding: Encoding, shared: tuple[RowCounts, str, tuple[str, ...]]
 ) -> Design:
     """Widen the raw numbers into X within their own memory."""
     positions: list[Codes] = []
@@ -288,7 +290,7 @@ def _encode_rows(
         if encoding.unseen is Unseen.ERROR and strange.any():
             row = int(np.argmax(strange))
             text = texts.values[texts.codes[row]]
-            raise unseen_cell(label, feature.name, int(raw.rows[row]), text)
+            raise unseen_cell(of.label, feature.name, int(raw.rows[row]), text)
         positions.append(found)
     # The numbers as read are kept: results use their units.
     y, targets = _encode_target(raw.target, encoding.goal)
@@ -303,5 +305,6 @@ def _encode_rows(
         numbers = flat[start * narrow : stop * narrow].reshape(stop - start, narrow).copy()
         filler.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
     return Design(
-        DenseRows(X), y, targets, raw.rows, raw.ids, encoding, *shared, exposure=raw.exposure
-    )
+        DenseRows(X), y, targets, raw.rows, raw.ids, encoding, *shared, exposure=raw.exposure,
+        label=of.label, allowance=of.allowance,
+    )  # fmt: skip

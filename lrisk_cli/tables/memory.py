@@ -38,6 +38,16 @@ class Allowance:
             f"{opt('max_categories')}, or read fewer rows"
         )
 
+    def check_features(self, label: str, n_rows: int, n_columns: int, n_bytes: int) -> None:
+        """DataError if a design and what a fit makes of its rows by a kernel are too much."""
+        needed = n_rows * (n_columns * NUMBER_BYTES + ROW_BYTES) + n_bytes
+        if needed > self.n_bytes:
+            raise DataError(
+                f"{label}: a design of {n_rows} rows x {n_columns} columns and its kernel features "
+                f"take about {spell_size(needed)}, more than {self}; pass a lower {opt('rank')}, "
+                "allow more, or read fewer rows"
+            )
+
     def check_scoring(self, label: str, n_rows: int, n_columns: int, n_kept: int) -> None:
         """DataError if a batch of rows as numbers, and what is kept of other rows, are too much.
 

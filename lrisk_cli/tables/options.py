@@ -35,7 +35,8 @@ class Data:
     )
     memory_limit: str | None = option(
         metavar="SIZE",
-        help="Refuse a table whose rows would take more memory than this, such as 2GB or 500MB.",
+        help="Refuse a table whose rows and kernel features would take more memory than this, such "
+        "as 2GB or 500MB.",
         shown="all of this machine",
         expert=True,
     )
