@@ -1,5 +1,6 @@
 """The command line: find the command, run it, and answer every error with a sentence and a code."""
 
+import errno
 import gc
 import os
 import signal
@@ -33,6 +34,7 @@ COMMANDS = {
 }
 # Names of columns and paths may be of any length.
 LONGEST_SENTENCE = 2000
+MORE_MEMORY = "read fewer rows or columns, or let the process take more (ulimit -v, containers)"
 _TYPER = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 # What the option parser raises, wherever this version of typer keeps it.
@@ -205,13 +207,23 @@ def _sentence(error: BaseException, received: int | None) -> tuple[str, int]:
             return f"error: {error}", error.exit_code
         case _PARSER_ERROR():
             return f"error: {_usage_sentence(error)}", ExitCode.USAGE
+        case _ if _lacks_memory(error):
+            return f"error: there is not enough memory; {MORE_MEMORY}", ExitCode.DATA
         case OSError(strerror=str(reason)):
             place = error.filename or "standard output"
             return f"error: {place}: {reason}; choose another place", ExitCode.USAGE
-        case MemoryError():
-            return "error: there is not enough memory for this table", ExitCode.INTERNAL
     finding = f"{type(error).__name__}: {error}".removesuffix(": ")
     return f"internal error: {finding} (a bug; --verbose shows where)", ExitCode.INTERNAL
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Whether the system gave no memory for an array, a library, a thread or a file."""
+    match error:
+        case MemoryError() | OSError(errno=errno.ENOMEM):
+            return True
+        case ImportError():
+            return "failed to map segment" in str(error) or "allocate memory" in str(error)
+    return isinstance(error, RuntimeError) and "can't start new thread" in str(error)
 
 
 def _usage_sentence(error: Any) -> str:

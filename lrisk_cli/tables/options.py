@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from lrisk_cli.options import argument, option
 from lrisk_cli.tables.inputs import Inputs, make_inputs
+from lrisk_cli.tables.memory import check_limits
 
 Names = str | tuple[str, ...] | None
 
@@ -40,6 +41,10 @@ class Data:
         shown="all of this machine",
         expert=True,
     )
+
+    def __post_init__(self) -> None:
+        """Refuse a process that is too limited before anything large is loaded."""
+        check_limits()
 
     def parse(self) -> Inputs:
         """The tables to read; UsageError for an impossible option."""
