@@ -1,5 +1,6 @@
 """The command line: find the command, run it, and answer every error with a sentence and a code."""
 
+import errno
 import gc
 import os
 import signal
@@ -7,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import typer
 from typer.core import TyperGroup
@@ -16,7 +17,7 @@ from lrisk_cli import __version__
 from lrisk_cli.commands.options.plain_values import PlainValues
 from lrisk_cli.commands.options.spelling import spell_flag
 from lrisk_cli.commands.streams import secure_streams
-from lrisk_cli.errors import ExitCode, LriskError, options_spelled
+from lrisk_cli.errors import ExitCode, LriskError, options_spelled, printable
 
 # First lines of the commands' help, here so that `lrisk --help` need not load the commands.
 COMMANDS = {
@@ -33,14 +34,50 @@ COMMANDS = {
 }
 # Names of columns and paths may be of any length.
 LONGEST_SENTENCE = 2000
+MORE_MEMORY = "read fewer rows or columns, or let the process take more (ulimit -v, containers)"
 _TYPER = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 # What the option parser raises, wherever this version of typer keeps it.
 _PARSER_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 
 
-class Terminated(BaseException):
-    """Someone sent SIGTERM."""
+# What it is called when a signal ends a command, and its exit code.
+_SIGNALS = {
+    signal.SIGINT: ("interrupted", ExitCode.INTERRUPTED),
+    signal.SIGTERM: ("terminated", ExitCode.TERMINATED),
+    signal.SIGHUP: ("hung up", ExitCode.HUNG_UP),
+}
+
+
+class Stopped(BaseException):
+    """A signal asks the program to end."""
+
+
+class Signals:
+    """Within this context a signal raises Stopped, unless the caller has it ignored.
+
+    received: the first one. Libraries that are being loaded may turn the exception into another.
+    """
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        for number in _SIGNALS:
+            before = signal.getsignal(number)
+            if before is not signal.SIG_IGN:
+                self._before[number] = before
+                signal.signal(number, self._stop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self.received = self.received or number
+        raise Stopped
 
 
 class CommandLoader(PlainValues, TyperGroup):
@@ -118,21 +155,24 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    code: int | None = None
+    signals = Signals()
     try:
-        signal.signal(signal.SIGTERM, _terminate)
-        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        command = typer.main.get_command(app)
-        if not arguments:
-            return _print_help(command)
-        # --help and --version leave by an exception of their own.
-        with suppress(typer.Exit), command.make_context("lrisk", list(arguments)) as context:
-            code = command.invoke(context)
-        sys.stdout.flush()
-        return int(code or ExitCode.DONE)
+        with signals:
+            return _run_command(arguments)
     except BaseException as error:
-        return _answer(error, verbose="--verbose" in arguments)
+        return _answer(error, signals.received, verbose="--verbose" in arguments)
+
+
+def _run_command(arguments: Sequence[str]) -> int:
+    code: int | None = None
+    command = typer.main.get_command(app)
+    if not arguments:
+        return _print_help(command)
+    # --help and --version leave by an exception of their own.
+    with suppress(typer.Exit), command.make_context("lrisk", list(arguments)) as context:
+        code = command.invoke(context)
+    sys.stdout.flush()
+    return int(code or ExitCode.DONE)
 
 
 def _print_help(command: Any) -> int:
@@ -142,44 +182,51 @@ def _print_help(command: Any) -> int:
     return ExitCode.USAGE
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  (signal's signature)
-    raise Terminated
-
-
-def _answer(error: BaseException, *, verbose: bool) -> int:
-    """Tell the user what ended the command; its exit code."""
+def _answer(error: BaseException, received: int | None, *, verbose: bool) -> int:
+    """Tell the user what ended the command; its exit code. received: a signal, if there was one."""
     if isinstance(error, OSError):
         # Standard output may be full or gone: what it still holds must not fail once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, BrokenPipeError) and received is None:
         return ExitCode.DONE
-    sentence, code = _sentence(error)
+    sentence, code = _sentence(error, received)
     print(f"lrisk: {one_line(sentence)}", file=sys.stderr)
     if verbose and not isinstance(error, _PARSER_ERROR):
         import traceback
 
-        traceback.print_exception(error)
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            # A message may hold lines of its own, and a CI runner looks at how lines start.
+            print(f"lrisk: {printable(line)}", file=sys.stderr)
     return code
 
 
-def _sentence(error: BaseException) -> tuple[str, int]:
-    how_far = "; ".join(getattr(error, "__notes__", [])) or "before the work began"
+def _sentence(error: BaseException, received: int | None) -> tuple[str, int]:
+    if received is not None:
+        word, code = _SIGNALS[signal.Signals(received)]
+        how_far = "; ".join(getattr(error, "__notes__", [])) or "before the work began"
+        return f"{word} {how_far}", code
     match error:
         case LriskError():
             return f"error: {error}", error.exit_code
         case _PARSER_ERROR():
             return f"error: {_usage_sentence(error)}", ExitCode.USAGE
-        case KeyboardInterrupt():
-            return f"interrupted {how_far}", ExitCode.INTERRUPTED
-        case Terminated():
-            return f"terminated {how_far}", ExitCode.TERMINATED
+        case _ if _lacks_memory(error):
+            return f"error: there is not enough memory; {MORE_MEMORY}", ExitCode.DATA
         case OSError(strerror=str(reason)):
             place = error.filename or "standard output"
             return f"error: {place}: {reason}; choose another place", ExitCode.USAGE
-        case MemoryError():
-            return "error: there is not enough memory for this table", ExitCode.INTERNAL
     finding = f"{type(error).__name__}: {error}".removesuffix(": ")
     return f"internal error: {finding} (a bug; --verbose shows where)", ExitCode.INTERNAL
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Whether the system gave no memory for an array, a library, a thread or a file."""
+    match error:
+        case MemoryError() | OSError(errno=errno.ENOMEM):
+            return True
+        case ImportError():
+            return "failed to map segment" in str(error) or "allocate memory" in str(error)
+    return isinstance(error, RuntimeError) and "can't start new thread" in str(error)
 
 
 def _usage_sentence(error: Any) -> str:
@@ -197,7 +244,7 @@ def one_line(text: str) -> str:
         # The place comes first and the remedy last.
         half = LONGEST_SENTENCE // 2
         text = f"{text[:half]} [...] {text[-half:]}"
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return printable(text)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The errors a user can cause, each carrying the exit code that the contract gives it."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,6 +10,8 @@ from enum import IntEnum
 _LONGEST_QUOTE = 60
 # Columns that a sentence lists.
 MOST_NAMED = 6
+# Runners of Azure, GitHub and TeamCity look for ##vso[, ##[ and ##teamcity[ anywhere in a line.
+RUNNER_COMMAND = re.compile(r"#(?=#\w*\[)")
 
 
 class ExitCode(IntEnum):
@@ -21,6 +24,7 @@ class ExitCode(IntEnum):
     MODEL = 4
     NOT_CONVERGED = 5
     INTERNAL = 70
+    HUNG_UP = 129
     INTERRUPTED = 130
     TERMINATED = 143
 
@@ -98,6 +102,30 @@ def join_words(words: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
     *others, last = words
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def is_text(text: str) -> bool:
+    """Whether UTF-8 can spell it; file names and arguments may be any bytes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def as_text(text: str) -> str:
+    """A file name or an argument, for a result: bytes that are not UTF-8 are spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def printable(text: str) -> str:
+    """Text from anywhere, on one line that does nothing to a terminal and tells no CI runner.
+
+    Control characters are spelled out, and a backslash parts what a runner would look for.
+    """
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return RUNNER_COMMAND.sub(r"#\\", text) if "##" in text else text
 
 
 def quote(text: str) -> str:

@@ -99,16 +99,19 @@ def run(job: Job, report: Report, *, force: bool) -> Comparison:
     test, seed = job.splits.test, job.plan.seed
     check_apart([job.html], [*table.paths, *([] if test is None else [test])])
     raw = read_design(table, job.columns, report, split=test is None)
-    evaluate = None if test is None else _evaluate_on(job.data.beside(test))
+    notes: dict[str, None] = {}
+    evaluate = None if test is None else _evaluate_on(job.data.beside(test), notes)
     splits, words = _split(len(raw.usable.rows.rows), job.splits, seed)
-    return compare(raw, job.columns, job.plan, splits, words, evaluate, report)
+    compared = compare(raw, job.columns, job.plan, splits, words, evaluate, report)
+    return replace(compared, notes=(*compared.notes, *notes))
 
 
-def _evaluate_on(inputs: Inputs) -> Evaluate:
-    """By the rows of another table, which is opened with the types of the first."""
+def _evaluate_on(inputs: Inputs, notes: dict[str, None]) -> Evaluate:
+    """By the rows of another table, which is opened with the types of the first; notes: on it."""
 
     def evaluate(model: Model) -> Figures:
         table = open_table(inputs, expected=model.encoding.dtypes)
+        notes.update(dict.fromkeys(table.notes))
         evaluated = tally_table(model, table, None, keep=False, report=silent)
         return tally_figures(evaluated.losses, reported_risks())
 

@@ -114,7 +114,7 @@ def make_job(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """A model on a table. paths: of the table; worst: sentences on the rows that lose most.
+    """A model on a table. paths, notes: of the table; worst: on the rows that lose most.
 
     rows: what a page draws, where one was asked for.
     """
@@ -129,6 +129,7 @@ class Evaluation:
     paths: Sequence[str]
     worst: Sequence[str]
     rows: EvaluatedRows | None
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +144,7 @@ class ClusterEvaluation:
     paths: Sequence[str]
     worst: Sequence[str]
     seen: SeenRows | None
+    notes: Sequence[str] = ()
 
     @property
     def counts(self) -> RowCounts:
@@ -213,6 +215,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         paths=table.paths,
         worst=[] if worst is None else worst.predicted(model),
         rows=page,
+        notes=table.notes,
     )
 
 
@@ -254,6 +257,7 @@ def _evaluate_clusters(
         paths=table.paths,
         worst=worst.clustered(),
         seen=None if job.page is None else views.seen(losses),
+        notes=table.notes,
     )
 
 

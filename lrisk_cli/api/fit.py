@@ -150,6 +150,7 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     design = replace(design, notes=(*design.notes, *job.notes))
     del raw
     test = None if job.test is None else _open_test(job, design.encoding)
+    design = replace(design, notes=(*design.notes, *(test.notes if test else ())))
     clock.lap("design_s")
     results = _solve(job, design, report)
     clock.lap("solve_s")

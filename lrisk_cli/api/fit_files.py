@@ -49,7 +49,7 @@ def name_files(asked: FitFiles, risks: Sequence[str], *, apart: bool) -> tuple[F
 
 def check_files(asked: FitFiles, files: Sequence[FitFiles], *, force: bool) -> None:
     """Refuse files that cannot be written before any work starts."""
-    from lrisk_cli.tables.outputs import check_output, check_suffix
+    from lrisk_cli.tables.outputs import check_output, check_suffix, expect
 
     new = _new_folders(asked)
     for folder in new:
@@ -61,14 +61,17 @@ def check_files(asked: FitFiles, files: Sequence[FitFiles], *, force: bool) -> N
             if option in _TABLES:
                 check_suffix(path)
             # Nothing can be in the way in a folder that is yet to be made.
-            if os.path.join(os.path.dirname(path), "") not in new:
+            if os.path.join(os.path.dirname(path), "") in new:
+                expect(path, force=force)
+            else:
                 check_output(path, force=force)
 
 
 def make_folders(asked: FitFiles) -> None:
     """Make the folders that were named with a slash and do not exist yet."""
     for folder in _new_folders(asked):
-        os.mkdir(folder)
+        # Another command may make it at the same time.
+        os.makedirs(folder, exist_ok=True)
 
 
 def _new_folders(asked: FitFiles) -> tuple[str, ...]:

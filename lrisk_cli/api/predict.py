@@ -34,11 +34,15 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What became of the rows; the predictions are in the file or the stream."""
+    """What became of the rows; the predictions are in the file or the stream.
+
+    notes: on files of folders that were not read.
+    """
 
     model: str
     output: str | None
     counts: RowCounts
+    notes: tuple[str, ...] = ()
 
 
 def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictions:
@@ -55,7 +59,7 @@ def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictio
         write_csv_parts(stream, parts)
     else:
         write_parts(job.output, parts, group_rows=GROUP_ROWS, group_cells=GROUP_CELLS)
-    return Predictions(job.model, job.output, tally.counts)
+    return Predictions(job.model, job.output, tally.counts, table.notes)
 
 
 def _parts(

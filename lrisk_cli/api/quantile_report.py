@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.design.design import DesignOptions, RowCounts
+from lrisk_cli.errors import as_text
 from lrisk_cli.evaluation.checks import Checks
 from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.evaluation.loss_comparison import (
@@ -205,7 +206,7 @@ def quantile_columns(results: QuantileResults) -> dict[str, Any]:
     parts = [("(all)", results.comparison)]
     parts += [(group.name, group.comparison) for group in results.groups]
     lines = [
-        {"group": name, "model": model.name, "quantile": results.quantiles[i], **figures}
+        {"group": name, "model": as_text(model.name), "quantile": results.quantiles[i], **figures}
         for name, comparison in parts
         for model, compared in zip(results.models[1:], comparison.models, strict=True)
         for i, figures in enumerate(_lines(results.level_indices, comparison, compared))

@@ -64,4 +64,5 @@ def predict(
         sys.stdout.buffer.flush()
         if document.json:
             print_document(prediction_document(done))
-        report.conclude(describe_rows(done.counts) + (f"; written to {place}" if place else ""))
+        written = [f"written to {place}"] if place else []
+        report.conclude("; ".join([describe_rows(done.counts), *written, *done.notes]))

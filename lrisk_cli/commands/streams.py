@@ -26,6 +26,26 @@ class _Outlet(io.FileIO):
         return memoryview(data).nbytes
 
 
+class _Lines(io.TextIOWrapper):
+    """Text whose lines start no command of a CI runner, whatever names and cells they start with.
+
+    GitHub's takes for a command what starts with two colons, after spaces or at once.
+    """
+
+    _begun = False
+
+    def write(self, text: str, /) -> int:
+        parts = text.split("\n")
+        for at, part in enumerate(parts):
+            self._begun = self._begun and at == 0
+            start = part.lstrip()
+            if not self._begun and start.startswith("::"):
+                parts[at] = f"{part[: -len(start)]}\\{start}"
+            self._begun = self._begun or bool(start)
+        super().write("\n".join(parts))
+        return len(text)
+
+
 def secure_streams() -> None:
     """Let no stream that is closed, full or left by its reader change how a command ends.
 
@@ -37,17 +57,19 @@ def secure_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
-    sys.stdout = _wrapped(sys.stdout, 1, essential=True)
-    sys.stderr = _wrapped(sys.stderr, 2, essential=False)
+    sys.stdout = _wrapped(sys.stdout, 1, _Lines, essential=True)
+    sys.stderr = _wrapped(sys.stderr, 2, io.TextIOWrapper, essential=False)
 
 
-def _wrapped(stream: TextIO | None, number: int, *, essential: bool) -> io.TextIOWrapper:
+def _wrapped(
+    stream: TextIO | None, number: int, kind: type[io.TextIOWrapper], *, essential: bool
+) -> io.TextIOWrapper:
     """The same stream; letters that its encoding lacks are spelled out."""
     outlet = _Outlet(number, essential=essential)
     lines = not essential or outlet.isatty()
     encoding = "utf-8" if stream is None else stream.encoding
     buffer = io.BufferedWriter(outlet)
-    return io.TextIOWrapper(buffer, encoding, "backslashreplace", line_buffering=lines)
+    return kind(buffer, encoding, "backslashreplace", line_buffering=lines)
 
 
 def _to_nowhere(number: int) -> None:

@@ -74,7 +74,7 @@ class Design:
     targets: (n,) the same in units of the file. Both are empty where there is no target.
     row_numbers: (n,) where they stand in the table. ids: their id column, as the file has it.
     counts, fingerprint and notes are those of the whole table, held-out rows included. exposure:
-    (n,), where a column of the table holds it.
+    (n,), where a column of the table holds it. label, allowance: of the table.
     """
 
     rows: Rows
@@ -87,6 +87,8 @@ class Design:
     fingerprint: str
     notes: tuple[str, ...]
     exposure: Array | None = None
+    label: str = ""
+    allowance: Allowance | None = None
 
     def take(self, rows: npt.NDArray[np.intp]) -> "Design":
         """Some of its rows; all that describes the table stays."""
@@ -140,7 +142,7 @@ def read_design(
     classes = options.task is Task.CLASSIFICATION
     notes = find_hints(features, target, usable.rows, classes=classes)
     repeated = note_duplicates(usable.rows) if split else ()
-    usable = replace(usable, notes=(*usable.notes, *notes, *repeated))
+    usable = replace(usable, notes=(*table.notes, *usable.notes, *notes, *repeated))
     return RawDesign(table.label, features, target, usable, table.allowance)
 
 
@@ -194,8 +196,8 @@ def encode_design(
     raw.allowance.check(raw.label, n_rows, encoding.n_columns)
     shared = (usable.counts, usable.fingerprint, (*notes, *usable.notes, *oddities))
     return (
-        _encode_rows(raw.label, train, encoding, shared),
-        None if test is None else _encode_rows(raw.label, test, encoding, shared),
+        _encode_rows(raw, train, encoding, shared),
+        None if test is None else _encode_rows(raw, test, encoding, shared),
     )
 
 
@@ -292,7 +294,7 @@ def _encode_target(cells: Array | Texts | None, goal: Target | None) -> tuple[Ta
 
 
 def _encode_rows(
-    label: str, raw: RawRows, encoding: Encoding, shared: tuple[RowCounts, str, tuple[str, ...]]
+    of: RawDesign, raw: RawRows, encoding: Encoding, shared: tuple[RowCounts, str, tuple[str, ...]]
 ) -> Design:
     """Widen the raw numbers into X within their own memory."""
     positions: list[Codes] = []
@@ -302,7 +304,7 @@ def _encode_rows(
         if encoding.unseen is Unseen.ERROR and strange.any():
             row = int(np.argmax(strange))
             text = texts.values[texts.codes[row]]
-            raise unseen_cell(label, feature.name, int(raw.rows[row]), text)
+            raise unseen_cell(of.label, feature.name, int(raw.rows[row]), text)
         positions.append(found)
     # The numbers as read are kept: results use their units.
     y, targets = _encode_target(raw.target, encoding.goal)
@@ -317,5 +319,6 @@ def _encode_rows(
         numbers = flat[start * narrow : stop * narrow].reshape(stop - start, narrow).copy()
         filler.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
     return Design(
-        DenseRows(X), y, targets, raw.rows, raw.ids, encoding, *shared, exposure=raw.exposure
-    )
+        DenseRows(X), y, targets, raw.rows, raw.ids, encoding, *shared, exposure=raw.exposure,
+        label=of.label, allowance=of.allowance,
+    )  # fmt: skip

@@ -114,8 +114,9 @@ class Encoding:
 
         A missing feature is a DataError, a dropped row or filled, by the policy `missing`; a
         missing target is a DataError or a dropped row. A category or class that the fit did not
-        see is a DataError under unseen="error"; otherwise such a category counts as `other` (all
-        zeros if there is no such column) and a row of such a class is dropped.
+        see is a DataError under unseen="error", unless its row is dropped; otherwise such a
+        category counts as `other` (all zeros if there is no such column) and a row of such a class
+        is dropped.
         """
         label = place or batch.source
         cells = [
@@ -136,8 +137,9 @@ class Encoding:
             strangers = unseen_class & ~np.any([missing_cells[0], *drops.values()], axis=0)
             self._refuse_unseen(strangers, self.target.name, target, batch, label)
             drops |= {f"unseen class of {self.target.name}": strangers} if strangers.any() else {}
-        positions, unseen = self._encode_texts(cells, batch, label)
-        kept = np.flatnonzero(~np.any([np.zeros(batch.n_rows, bool), *drops.values()], axis=0))
+        lost = np.any([np.zeros(batch.n_rows, bool), *drops.values()], axis=0)
+        positions, unseen = self._encode_texts(cells, lost, batch, label)
+        kept = np.flatnonzero(~lost)
         numbers = [values[kept] for values in cells if not isinstance(values, Texts)]
         X = np.empty((len(kept), self.n_columns))
         codes = [codes[kept] for codes in positions]
@@ -162,16 +164,19 @@ class Encoding:
         return cells[kept]
 
     def _encode_texts(
-        self, cells: Sequence[Array | Texts], batch: Batch, label: str
+        self, cells: Sequence[Array | Texts], lost: Flags, batch: Batch, label: str
     ) -> tuple[list[Codes], Flags]:
-        """One-hot positions of each category feature, and the rows with an unseen category."""
+        """One-hot positions of each category feature, and the rows with an unseen category.
+
+        lost: rows that are dropped, as the fit dropped them before it learned its categories.
+        """
         unseen = np.zeros(batch.n_rows, bool)
         positions = []
         coded = [texts for texts in cells if isinstance(texts, Texts)]
         for feature, texts in zip(self.categories, coded, strict=True):
             found = feature.positions(texts.values)[texts.codes]
             strange = (found < 0) & (texts.codes >= 0)
-            self._refuse_unseen(strange, feature.name, texts, batch, label)
+            self._refuse_unseen(strange & ~lost, feature.name, texts, batch, label)
             unseen |= strange
             positions.append(found)
         return positions, unseen

@@ -49,6 +49,7 @@ class Plan:
     counts: RowCounts
     n_columns: int
     peak_bytes: int
+    notes: tuple[str, ...] = ()
 
     @property
     def design_bytes(self) -> int:
@@ -94,9 +95,13 @@ def plan_design(
     counts = count_ragged(survey.counts(), ragged)
     table.allowance.check(table.label, counts.used, n_columns)
     n_rows, n_classes = counts.used, survey.n_classes(options.task)
-    peak = _base_bytes(n_rows, n_columns, flat=flat, n_values=values and values(n_rows))
+    n_values = values and values(n_rows)
+    if n_values is not None:
+        mapped = kernel_bytes(n_rows, n_values, flat=flat)
+        table.allowance.check_features(table.label, n_rows, n_columns, mapped)
+    peak = _base_bytes(n_rows, n_columns, flat=flat, n_values=n_values)
     peak += n_id_bytes + n_rows * CLASS_BYTES * (n_classes if n_classes > 2 else 0)
-    return Plan(table.paths, target.name, features, counts, n_columns, peak)
+    return Plan(table.paths, target.name, features, counts, n_columns, peak, table.notes)
 
 
 def _base_bytes(n_rows: int, n_columns: int, *, flat: bool, n_values: int | None) -> int:
@@ -105,10 +110,17 @@ def _base_bytes(n_rows: int, n_columns: int, *, flat: bool, n_values: int | None
     rows = n_rows * (FLAT_ROW_BYTES if flat else ROW_BYTES)
     if n_values is None:
         return BASE_BYTES + rows + design + (0 if flat else design // 2)
-    mapped = n_rows * (n_values + 1) * NUMBER_BYTES
-    exact = n_values == n_rows
-    copies = EXACT_COPIES if exact else 1.0 if flat else 1.5
-    return BASE_BYTES + KERNEL_BASE_BYTES + rows + design + int(copies * mapped)
+    mapped = kernel_bytes(n_rows, n_values, flat=flat)
+    return BASE_BYTES + KERNEL_BASE_BYTES + rows + design + mapped
+
+
+def kernel_bytes(n_rows: int, n_values: int, *, flat: bool) -> int:
+    """What the values that a kernel makes of the rows take in a fit; they are used in part again.
+
+    flat: the risk is the mean. With a landmark for each row the kernel itself is held too.
+    """
+    copies = EXACT_COPIES if n_values == n_rows else 1.0 if flat else 1.5
+    return int(copies * n_rows * (n_values + 1) * NUMBER_BYTES)
 
 
 class _Survey:

@@ -82,7 +82,7 @@ def compare_models(
         pairs.add(rows, losses, groups)
     gaps = {name: model.fit.gap for name, model in models.items()}
     compared = _compared(pairs, table, levels)
-    return Outcome(models, gaps, *compared, tally.counts, pairs.n_rows)
+    return Outcome(models, gaps, *compared, tally.counts, pairs.n_rows, table.notes)
 
 
 def compare_fits(

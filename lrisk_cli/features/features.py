@@ -11,7 +11,7 @@ import numpy as np
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.features.linear import LinearMap
 from lrisk_cli.features.maps import FeatureOptions
-from lrisk_cli.features.phi import Features
+from lrisk_cli.features.phi import Afford, Features, unlimited
 from lrisk_cli.features.registry import KERNELS
 from lrisk_cli.names import FeatureMapName
 from lrisk_cli.progress import Report, silent
@@ -52,7 +52,13 @@ def _unread(option: str, value: str | None, kernel: str, able: Iterable[str]) ->
 
 
 def build_features(
-    rows: Rows, options: FeatureOptions, *, constant: bool, seed: int = 0, report: Report = silent
+    rows: Rows,
+    options: FeatureOptions,
+    *,
+    constant: bool,
+    seed: int = 0,
+    report: Report = silent,
+    afford: Afford = unlimited,
 ) -> Features:
     """phi of the rows, by the kernel asked for. constant: the last column is the intercept."""
     if KERNELS[options.kernel].make is None:
@@ -61,11 +67,12 @@ def build_features(
 
     d, rng = rows.shape[1] - constant, np.random.default_rng(seed)
     if options.feature_map is not FeatureMapName.FOURIER:
-        return landmark_features(rows, d, options, rng, report)
+        return landmark_features(rows, d, options, rng, report, afford)
     from lrisk_cli.features.fourier import draw_fourier
 
     _, gamma = make_kernel(rows, d, options, rng)
     m = FOURIER_FEATURES if options.rank is None else int(options.rank)
+    afford(m)
     phi, feature_map = draw_fourier(gamma, rows, d, m, rng)
     return Features(DenseRows(phi), feature_map)
 

@@ -14,7 +14,7 @@ from lrisk_cli.features.landmarks import (
     pick_landmarks,
 )
 from lrisk_cli.features.maps import FeatureOptions, Kernel, LandmarkMap, percentage
-from lrisk_cli.features.phi import Features
+from lrisk_cli.features.phi import Afford, Features
 from lrisk_cli.features.registry import KERNELS
 from lrisk_cli.names import GammaRule
 from lrisk_cli.native.threads import one_thread
@@ -39,10 +39,18 @@ SPANS_ENOUGH = 0.95
 
 
 def landmark_features(
-    rows: Rows, d: int, options: FeatureOptions, rng: np.random.Generator, report: Report
+    rows: Rows,
+    d: int,
+    options: FeatureOptions,
+    rng: np.random.Generator,
+    report: Report,
+    afford: Afford,
 ) -> Features:
     """phi of the rows by landmarks among them, over their first d columns."""
     rank = landmark_count(options, rows.shape[0])
+    leave = AUTO_LEAVES if options.rank is None or options.rank == "auto" else 0.0
+    if rank is None or not leave:
+        afford(rows.shape[0] if rank is None else rank)
     kernel, _ = make_kernel(rows, d, options, rng)
     trace = _trace(kernel, rows, d)
     import scipy.linalg  # noqa: F401  (here, so that one_thread finds its BLAS too)
@@ -50,9 +58,9 @@ def landmark_features(
     with one_thread():
         if rank is None:
             return _exact(kernel, rows, d, trace)
-        leave = AUTO_LEAVES if options.rank is None or options.rank == "auto" else 0.0
         sample = _sample(rows, rank, rng)
         landmarks = pick_landmarks(kernel, sample, d, rank, leave, rng, report)
+        afford(len(landmarks.Z))
         return _nystroem(kernel, landmarks, rows, trace, rank if leave else None)
 
 

@@ -1,12 +1,21 @@
 """phi of the rows of a fit, and the way back to the coefficients of a model."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from lrisk_cli.features.maps import FeatureMap
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array
+
+# How many values a map is to make of each row -> nothing, or an error if they take too much memory.
+Afford: TypeAlias = Callable[[int], None]
+
+
+def unlimited(n_values: int) -> None:
+    """Afford any number of values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

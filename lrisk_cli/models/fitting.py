@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design.design import Design
 from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.planning import kernel_bytes
 from lrisk_cli.design.target import Target
 from lrisk_cli.errors import DataError, InvalidOption, join_words, opt, quote
 from lrisk_cli.features.features import FeatureOptions, Features, build_features, check_features
@@ -141,7 +142,14 @@ def make_features(design: Design, options: FitOptions, report: Report = silent) 
     """The features of a design's rows; fits that differ in risk or penalty can share them."""
     constant, seed = design.encoding.intercept, options.solver.seed
     rows, asked = design.rows, options.features
-    return build_features(rows, asked, constant=constant, seed=seed, report=report)
+
+    def afford(n_values: int) -> None:
+        """DataError if so many values of each row are too much for the memory limit."""
+        if design.allowance is not None:
+            mapped = kernel_bytes(rows.shape[0], n_values, flat=options.risk.flat)
+            design.allowance.check_features(design.label, *rows.shape, mapped)
+
+    return build_features(rows, asked, constant=constant, seed=seed, report=report, afford=afford)
 
 
 def fit_design(

@@ -142,7 +142,7 @@ def model_subject(
     def explain(indices: Index, name_all: bool) -> ExplainedRows:
         return _read_again(model, table, id_column, usual, indices, report, name_all=name_all)
 
-    return Subject(model, threshold, rows, explain, ()), losses
+    return Subject(model, threshold, rows, explain, table.notes), losses
 
 
 def _explainer(

@@ -68,7 +68,7 @@ def cluster_evaluation_page(
     """Clusters evaluated on a table."""
     model, evaluated = found.model, found.evaluated
     sections = [
-        Section("At a glance", [_tiles(model, evaluated)]),
+        Section("At a glance", [_tiles(model, evaluated), *notes_block(found.notes)]),
         *gates_section(found.gate_results),
         *_row_sections(model, evaluated, seen, shape),
         Section("What was done", [facts_block(_facts(model, evaluated, found.path))]),

@@ -15,12 +15,19 @@ from lrisk_cli.reports.facts import (
     gates_document,
     largest_first,
     note_facts,
+    notes_document,
     number,
     plural,
     rows_fact,
 )
 from lrisk_cli.reports.model_facts import describe_features, recorded_rows
-from lrisk_cli.reports.terminal import print_facts, print_gates, print_grid, print_rows
+from lrisk_cli.reports.terminal import (
+    print_facts,
+    print_gates,
+    print_grid,
+    print_rows,
+    print_saved,
+)
 
 if TYPE_CHECKING:
     from lrisk_cli.api.cluster import Clustered
@@ -51,11 +58,7 @@ def print_clusters(saved_to: str | None, found: "Clustered") -> None:
     print()
     _print_figures(evaluated)
     print()
-    print(
-        f"saved to {saved_to}"
-        if saved_to
-        else "nothing was saved; pass -o CLUSTERS.json to keep them"
-    )
+    print_saved([saved_to], "nothing was saved; pass -o CLUSTERS.json to keep them")
 
 
 def print_cluster_evaluation(found: "ClusterEvaluation") -> None:
@@ -65,6 +68,7 @@ def print_cluster_evaluation(found: "ClusterEvaluation") -> None:
             cluster_fact(found.model, found.path),
             rows_fact(found.counts),
             outliers_fact(found.model, found.evaluated),
+            *note_facts(found.notes),
         ]
     )
     print()
@@ -147,6 +151,7 @@ def cluster_evaluation_document(found: "ClusterEvaluation") -> dict[str, Any]:
         ],
         **_evaluation_document(found.model, found.evaluated),
         "gates": gates_document(found.gate_results),
+        **notes_document(found.notes),
     }
 
 

@@ -1,15 +1,16 @@
 """The JSON documents that --json prints: plain keys, no NaN, numbers that round-trip."""
 
 import json
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from lrisk_cli.errors import RUNNER_COMMAND
 from lrisk_cli.models.model import Model, original_units
 from lrisk_cli.reports.facts import (
     document_of,
     gates_document,
     held_out_rows,
+    notes_document,
     rows_document,
     rows_fact,
 )
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 def print_document(document: Mapping[str, Any]) -> None:
     """One JSON document on standard output."""
-    json.dump(document, sys.stdout, indent=2, allow_nan=False)
-    print()
+    text = json.dumps(document, indent=2, allow_nan=False)
+    print(RUNNER_COMMAND.sub(r"\\u0023", text))
 
 
 def encode_document(document: Mapping[str, Any]) -> bytes:
@@ -98,6 +99,7 @@ def evaluation_document(found: "Evaluation") -> dict[str, Any]:
         "metrics": found.figures,
         **({} if found.intervals is None else {"intervals": intervals}),
         "gates": gates_document(found.gate_results),
+        **notes_document(found.notes),
     }
 
 
@@ -108,6 +110,7 @@ def prediction_document(done: "Predictions") -> dict[str, Any]:
         "model": done.model,
         "predictions": done.output,
         **document_of([rows_fact(done.counts)]),
+        **notes_document(done.notes),
     }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.design.raw_rows import RAGGED, RowCounts
+from lrisk_cli.errors import printable
 from lrisk_cli.evaluation.metrics import Figures, Intervals
 from lrisk_cli.evaluation.registry import error_names
 
@@ -48,6 +49,11 @@ def document_of(facts: Sequence[Fact]) -> dict[str, Any]:
 def note_facts(notes: Sequence[str]) -> list[Fact]:
     """What to know before drawing conclusions."""
     return [Fact("note", plain(note)) for note in notes]
+
+
+def notes_document(notes: Sequence[str]) -> dict[str, Any]:
+    """The same for programs, where a command seldom has any."""
+    return {"notes": list(notes)} if notes else {}
 
 
 def rows_fact(counts: RowCounts) -> Fact:
@@ -172,5 +178,5 @@ def plural(count: int, noun: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text from a file, safe on a terminal: control characters are spelled out."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    """Text from a file, safe on a terminal and in the log of a CI runner."""
+    return printable(text)

@@ -67,7 +67,7 @@ def evaluation_page(found: "Evaluation", command_line: str) -> Page:
     seen = [draw(plot, f"rows{k}") for k, plot in enumerate(plots)]
     facts = [*model_facts(model, found.path), rows_fact(counts)]
     sections = [
-        Section("At a glance", [_evaluation_tiles(figures)]),
+        Section("At a glance", [_evaluation_tiles(figures), *notes_block(found.notes)]),
         *gates_section(found.gate_results),
         Section("Losses", [*seen, _figures_table({"value": figures}, found.intervals)]),
         Section("What was done", [facts_block(facts)]),

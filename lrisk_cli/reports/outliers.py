@@ -35,7 +35,7 @@ def print_outliers(found: "Outliers") -> None:
     _print_top(found)
     print_gates(found.gate_results)
     print()
-    print(_whereabouts(found))
+    print(plain(_whereabouts(found)))
 
 
 def outliers_document(found: "Outliers") -> dict[str, Any]:

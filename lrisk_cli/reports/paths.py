@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from lrisk_cli.names import DEFAULT_RISK
 from lrisk_cli.reports.facts import Fact, figure, note_facts, number, rows_fact
 from lrisk_cli.reports.model_facts import describe_model
-from lrisk_cli.reports.terminal import print_facts, print_rows
+from lrisk_cli.reports.terminal import print_facts, print_rows, print_saved
 
 if TYPE_CHECKING:
     from lrisk_cli.api.fit import FitResult, Fits
@@ -34,8 +34,8 @@ def print_path(fits: "Fits") -> None:
     heads = ["risk", "objective", "gap", *SHOWN * len(first.figures), "seconds"]
     print_rows([["", "", "", *groups], heads, *map(_path_row, results)])
     print()
-    saved = [f"saved to {each.files.model}" for each in results if each.files.model]
-    print("\n".join(saved) or "nothing was saved; pass -o FOLDER/ to keep the models")
+    otherwise = "nothing was saved; pass -o FOLDER/ to keep the models"
+    print_saved([each.files.model for each in results], otherwise)
 
 
 def _remarks(result: "FitResult") -> list[str]:

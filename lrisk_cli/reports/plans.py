@@ -4,20 +4,27 @@ from typing import Any
 
 from lrisk_cli.design.planning import Plan
 from lrisk_cli.errors import opt
-from lrisk_cli.reports.facts import Fact, document_of, plain, rows_fact
+from lrisk_cli.reports.facts import (
+    Fact,
+    document_of,
+    note_facts,
+    notes_document,
+    plain,
+    rows_fact,
+)
 from lrisk_cli.reports.terminal import print_facts
 from lrisk_cli.tables.memory import spell_size
 
 
 def print_plan(plan: Plan) -> None:
     """Files, rows, the shape of the design, and its memory."""
-    print_facts(_facts(plan))
+    print_facts([*_facts(plan), *note_facts(plan.notes)])
     print(f"\nnothing was fitted and nothing written ({opt('dry_run')})")
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
     """The same for programs."""
-    return {"dry_run": True, **document_of(_facts(plan))}
+    return {"dry_run": True, **document_of(_facts(plan)), **notes_document(plan.notes)}
 
 
 def _facts(plan: Plan) -> list[Fact]:

@@ -5,6 +5,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
+from lrisk_cli.errors import printable
 from lrisk_cli.progress import Progress
 
 # Quick work needs no bar, and rich takes a while to load.
@@ -54,7 +55,7 @@ class ProgressDisplay:
             stages = ", ".join(describe(event) for event in self._latest.values())
             took = monotonic() - self._started
             remark = self._closing or stages or "done"
-            print(f"lrisk {self._command}: {remark}; {took:.1f} s", file=sys.stderr)
+            print(f"lrisk {self._command}: {printable(remark)}; {took:.1f} s", file=sys.stderr)
 
     def _how_far(self) -> str:
         if not self._latest:

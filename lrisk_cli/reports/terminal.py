@@ -30,13 +30,13 @@ def print_fit(fits: "Fits") -> None:
     print()
     print_grid(figures_grid(result.figures))
     print()
-    saved = result.files.model
-    print(f"saved to {saved}" if saved else "nothing was saved; pass -o MODEL.json to keep it")
+    print_saved([result.files.model], "nothing was saved; pass -o MODEL.json to keep it")
 
 
 def print_evaluation(found: "Evaluation") -> None:
     """The figures of a model on a table, and what the gates say."""
-    print_facts([*model_facts(found.model, found.path), rows_fact(found.counts)])
+    facts = [*model_facts(found.model, found.path), rows_fact(found.counts)]
+    print_facts([*facts, *note_facts(found.notes)])
     print()
     print_grid(figures_grid({"value": found.figures}, found.intervals))
     print_gates(found.gate_results)
@@ -52,6 +52,12 @@ def print_model(path: str, model: Model) -> None:
         print_grid(coefficients)
         print()
         print("Coefficients are per unit of the file; the effect is per deviation of the column.")
+
+
+def print_saved(paths: Sequence[str | None], otherwise: str) -> None:
+    """Where the models are. None: not asked for. otherwise: what to say if none was."""
+    saved = [f"saved to {plain(path)}" for path in paths if path]
+    print("\n".join(saved) or otherwise)
 
 
 def print_gates(gate_results: "Sequence[GateResult]") -> None:

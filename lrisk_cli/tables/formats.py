@@ -12,7 +12,12 @@ from lrisk_cli.tables.source import Source
 TEXT = CsvReader()
 READERS: tuple[Reader[Any], ...] = (TEXT, ParquetReader(), ArrowReader())
 SUFFIXES = tuple(suffix for reader in READERS for suffix in reader.suffixes)
+UNREAD_SUFFIXES = (".xlsx", ".xls", ".ods", ".orc", ".avro", ".jsonl", ".ndjson")
 REFUSED = (
+    (b"\xfd7zXZ\0", "compressed by xz, which lrisk does not read; decompress it"),
+    (b"\x04\x22\x4d\x18", "compressed by lz4, which lrisk does not read; decompress it"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive; save the table in it as CSV"),
+    (b"Obj\x01", "Avro, which lrisk does not read; convert it to Parquet"),
     (b"FEA1", "Feather of version 1, which few still read; save as version 2"),
     (b"PARE", "an encrypted Parquet file; decrypt it, and save it again"),
     (b"PK\x03\x04", "a zip archive or spreadsheet; save the table in it as CSV"),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from lrisk_cli.errors import InvalidOption
+from lrisk_cli.errors import InvalidOption, is_text
 from lrisk_cli.names import Ragged
 from lrisk_cli.tables.memory import Allowance, make_allowance
 
@@ -77,6 +77,9 @@ def make_inputs(
     if decimal not in DECIMALS:
         raise InvalidOption("decimal", f"takes . or , and got {decimal!r}")
     missing = tuple(text.strip() for text in (na_values or "").split(",") if text.strip())
+    for text in missing:
+        if not is_text(text):
+            raise InvalidOption("na_values", f"takes UTF-8 text, which no cell lacks; got {text!r}")
     spelling = Spelling(decimal, missing)
     allowance = make_allowance(memory_limit)
     layout = Layout(_parse_delimiter(delimiter), ragged, rename_duplicates)

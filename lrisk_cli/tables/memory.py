@@ -2,9 +2,10 @@
 
 import os
 import re
+import resource
 from dataclasses import dataclass
 
-from lrisk_cli.errors import DataError, InvalidOption, opt
+from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
 
 UNITS = {"": 1, "B": 1} | {
     unit: size
@@ -16,6 +17,10 @@ UNITS = {"": 1, "B": 1} | {
     )
 }
 NUMBER_BYTES = 8
+# Measured: what the libraries reserve, far more than they use, and more of it for each processor.
+# Where they do not get it, OpenBLAS waits for ever or ends the process, and Arrow aborts it.
+RESERVED_BYTES, PROCESSOR_BYTES = 1_800_000_000, 100_000_000
+LIMITS = {"ulimit -v": resource.RLIMIT_AS, "ulimit -d": resource.RLIMIT_DATA}
 ROW_BYTES = 24  # of each row, its number, and its target twice: as read and as learned
 
 
@@ -37,6 +42,16 @@ class Allowance:
             f"{spell_size(needed)}, more than {self}; {opt('exclude')} columns, lower "
             f"{opt('max_categories')}, or read fewer rows"
         )
+
+    def check_features(self, label: str, n_rows: int, n_columns: int, n_bytes: int) -> None:
+        """DataError if a design and what a fit makes of its rows by a kernel are too much."""
+        needed = n_rows * (n_columns * NUMBER_BYTES + ROW_BYTES) + n_bytes
+        if needed > self.n_bytes:
+            raise DataError(
+                f"{label}: a design of {n_rows} rows x {n_columns} columns and its kernel features "
+                f"take about {spell_size(needed)}, more than {self}; pass a lower {opt('rank')}, "
+                "allow more, or read fewer rows"
+            )
 
     def check_scoring(self, label: str, n_rows: int, n_columns: int, n_kept: int) -> None:
         """DataError if a batch of rows as numbers, and what is kept of other rows, are too much.
@@ -62,23 +77,51 @@ class Allowance:
 
     def __str__(self) -> str:
         size = spell_size(self.n_bytes)
-        return opt("memory_limit", size) if self.named else f"the {size} of this machine"
+        if self.named:
+            return opt("memory_limit", size)
+        limits = " and ".join(_limits())
+        return f"the {size} {f'that {limits} leaves' if limits else 'of this machine'}"
 
 
 def make_allowance(text: str | None) -> Allowance:
-    """What the user allows; by default all that the machine has."""
+    """What the user allows, and limits of the process leave; by default all of the machine."""
     if text is None:
         return Allowance(machine_memory(), named=False)
     size = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*([A-Za-z]*)\s*", text)
     unit = size[2].upper() if size else "?"
     if size is None or unit not in UNITS or float(size[1]) <= 0.0:
         raise InvalidOption("memory_limit", f"takes a size such as 500MB or 2GB; got {text!r}")
-    return Allowance(int(float(size[1]) * UNITS[unit]), named=True)
+    asked = int(float(size[1]) * UNITS[unit])
+    if _limits() and asked > machine_memory():
+        return Allowance(machine_memory(), named=False)
+    return Allowance(asked, named=True)
 
 
 def machine_memory() -> int:
-    """Bytes of memory that this machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Bytes of memory that this machine has, or that a limit leaves of them."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([physical, *(limit - _reserved() for limit in _limits().values())])
+
+
+def check_limits() -> None:
+    """UsageError if this process may not reserve what the libraries need before they read a row."""
+    for name, limit in _limits().items():
+        if limit <= _reserved():
+            raise UsageError(
+                f"{name} leaves this process {spell_size(limit)} of address space, and its "
+                f"libraries reserve up to {spell_size(_reserved())}, though they use less; raise "
+                f"it, and pass {opt('memory_limit')} to bound what is used"
+            )
+
+
+def _limits() -> dict[str, int]:
+    """The bytes that the process may reserve, by what limits them."""
+    soft = {name: resource.getrlimit(limit)[0] for name, limit in LIMITS.items()}
+    return {name: limit for name, limit in soft.items() if limit != resource.RLIM_INFINITY}
+
+
+def _reserved() -> int:
+    return RESERVED_BYTES + PROCESSOR_BYTES * (os.cpu_count() or 1)
 
 
 def spell_size(n_bytes: float) -> str:

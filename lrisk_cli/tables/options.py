@@ -8,6 +8,7 @@ from typing import ClassVar
 from lrisk_cli.names import Ragged
 from lrisk_cli.options import argument, option
 from lrisk_cli.tables.inputs import Inputs, make_inputs
+from lrisk_cli.tables.memory import check_limits
 
 Names = str | tuple[str, ...] | None
 
@@ -45,10 +46,15 @@ class Data:
     )
     memory_limit: str | None = option(
         metavar="SIZE",
-        help="Refuse a table whose rows would take more memory than this, such as 2GB or 500MB.",
+        help="Refuse a table whose rows and kernel features would take more memory than this, such "
+        "as 2GB or 500MB.",
         shown="all of this machine",
         expert=True,
     )
+
+    def __post_init__(self) -> None:
+        """Refuse a process that is too limited before anything large is loaded."""
+        check_limits()
 
     def parse(self) -> Inputs:
         """The tables to read; UsageError for an impossible option."""

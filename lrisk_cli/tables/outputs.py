@@ -22,6 +22,8 @@ TABLE_SUFFIXES = (*TABLE_DELIMITERS, ".parquet")
 ROWS_AT_A_TIME = 65_536
 # Whether cells that a spreadsheet would take for formulas are defused: for the length of a command.
 SPREADSHEET_SAFE: ContextVar[bool] = ContextVar("spreadsheet_safe", default=False)
+# Files that were not there when a command began: it may make them, and not replace them.
+_EXPECTED: ContextVar[frozenset[str]] = ContextVar("expected", default=frozenset())
 _FORMULA = r"^[=+\-@\t\r]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
@@ -33,20 +35,42 @@ def check_output(path: str | os.PathLike[str], *, force: bool, table: bool = Fal
 
     table: the file is a table, so its suffix must name a format that write_table knows.
     """
-    target = Path(path)
-    folder = target.parent
+    folder = Path(path).parent
     if not os.fspath(path):
         raise UsageError("an output is named by an empty text; give it a path")
     if table:
         check_suffix(path)
-    if target.is_dir():
+    mode = _mode(path)
+    if stat.S_ISDIR(mode):
         raise UsageError(f"{path}: is a folder; name a file in it")
-    if target.is_file() and not force:
+    if stat.S_ISREG(mode) and not force:
         raise UsageError(f"{path}: exists; pass {opt('force')} to overwrite it")
     if not folder.is_dir():
         raise UsageError(f"{path}: the folder {folder} does not exist; create it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"{path}: the folder {folder} is not writable; choose another")
+    expect(path, force=force)
+
+
+def expect(path: str | os.PathLike[str], *, force: bool) -> None:
+    """Whoever writes this file will make it, and replace it only by force."""
+    place = {os.path.realpath(path)}
+    _EXPECTED.set(_EXPECTED.get() - place if force else _EXPECTED.get() | place)
+
+
+def _mode(path: str | os.PathLike[str]) -> int:
+    """What is at a path that is to be written; 0 for nothing. UsageError if nothing can be."""
+    try:
+        return os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: str | os.PathLike[str], error: OSError) -> UsageError:
+    reason = error.strerror or str(error)
+    return UsageError(f"{path}: cannot be written ({reason}); choose another place")
 
 
 def check_suffix(path: str | os.PathLike[str]) -> None:
@@ -140,7 +164,10 @@ def _replace(target: Path, write: Callable[[str], object]) -> None:
             _create(temporary, target)
             write(temporary)
             _flush(temporary)
-            os.replace(temporary, target)
+            if str(target) in _EXPECTED.get():
+                _name_new(temporary, target, named)
+            else:
+                os.replace(temporary, target)
         except BaseException:
             # A signal may arrive before the file is made, or after it has got its name.
             with suppress(FileNotFoundError):
@@ -148,15 +175,46 @@ def _replace(target: Path, write: Callable[[str], object]) -> None:
             raise
         _flush(str(target.parent))
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageError(f"{named}: cannot be written ({reason}); choose another place") from error
+        raise _unwritable(named, error) from error
+
+
+def _name_new(temporary: str, target: Path, named: Path) -> None:
+    """Give a file its name unless another has got it since the command began."""
+    try:
+        try:
+            os.link(temporary, target)
+            os.unlink(temporary)
+        except FileExistsError:
+            raise
+        except OSError:
+            # Not every file system has links: then an empty file holds the place for an instant.
+            _make_empty(str(target))
+            try:
+                os.replace(temporary, target)
+            except BaseException:
+                os.unlink(target)
+                raise
+    except FileExistsError as error:
+        raise UsageError(
+            f"{named}: appeared during the run; it was not replaced: pass {opt('force')} to "
+            "overwrite it, or choose another place"
+        ) from error
+    expect(target, force=True)
 
 
 def _create(temporary: str, target: Path) -> None:
-    """An empty file with the permissions that the target has, or would get."""
-    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    """An empty file with the permissions and the owner that the target has, or would get."""
+    _make_empty(temporary)
     if target.exists():
-        os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+        state = target.stat()
+        # Only root may give files away; for others a new file is their own.
+        with suppress(PermissionError):
+            os.chown(temporary, state.st_uid, state.st_gid)
+        os.chmod(temporary, stat.S_IMODE(state.st_mode))
+
+
+def _make_empty(path: str) -> None:
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
 
 
 def _flush(path: str) -> None:

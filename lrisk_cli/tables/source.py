@@ -8,7 +8,10 @@ import pyarrow as pa
 from lrisk_cli.errors import DataError
 
 START_BYTES = 8
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+COMPRESSIONS = (".gz", ".zst", ".bz2")
+UNREAD_COMPRESSIONS = (
+    ".xz", ".lzma", ".lz", ".lz4", ".lzo", ".br", ".z", ".7z", ".zip", ".rar", ".sz", ".snappy",
+)  # fmt: skip
 COMPRESSION_SIGNATURES = (
     (b"\x1f\x8b", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),

@@ -3,63 +3,72 @@
 import glob
 import os
 import select
+import stat
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePath, PurePosixPath
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import PurePath, PurePosixPath
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.tables.formats import SUFFIXES
-from lrisk_cli.tables.source import COMPRESSIONS, START_BYTES, Source, unreadable
+from lrisk_cli.tables.folders import check_text, matches_of, tables_among, tables_in
+from lrisk_cli.tables.source import START_BYTES, Source, unreadable
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
-NamePath = TypeVar("NamePath", bound=PurePath)
+# Files in reading order, and a note on what is not read; empty where there is nothing to say.
+Found: TypeAlias = tuple[list[Source], str]
 
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 SECONDS_ASLEEP = 0.5
 
 
-def find_sources(names: Sequence[str]) -> tuple[Source, ...]:
-    """The files behind paths, globs, folders, addresses and "-", in reading order.
+def find_sources(names: Sequence[str]) -> tuple[tuple[Source, ...], tuple[str, ...]]:
+    """The files behind paths, globs, folders, addresses and "-", in reading order, and notes.
 
     Addresses are those that pyarrow.fs opens, such as s3://bucket/table.parquet; "-" is standard
-    input.
+    input. Notes: on files of folders that are not read.
     """
     if not names:
         raise UsageError("no table was named; give a path, a pattern, a folder or - for stdin")
-    return tuple(source for name in names for source in _expand(name))
+    found = [_expand(name) for name in names]
+    notes = dict.fromkeys(note for _, note in found if note)
+    return tuple(source for sources, _ in found for source in sources), tuple(notes)
 
 
-def _expand(name: str) -> list[Source]:
+def _expand(name: str) -> Found:
     if not name:
         raise UsageError("a table is named by an empty text; give a path, or . for this folder")
     if name == "-":
-        return [_spool_stdin()]
+        return [_spool_stdin()], ""
+    check_text(name)
     if "://" in name:
         return _expand_uri(name)
-    path = Path(name)
-    if path.is_dir():
-        return [
-            replace(_file_source(str(part)), partitions=_partitions(part.relative_to(path)))
-            for part in _tables_in(path)
-        ]
-    if path.exists() or not glob.has_magic(name):
-        return [_file_source(name)]
-    matches = sorted(match for match in glob.glob(name, recursive=True) if Path(match).is_file())
-    if not matches:
-        raise DataError(
-            f"{name}: no file matches this pattern; check it, and quote it in the shell"
-        )
-    return [_file_source(match) for match in matches]
+    mode = _mode(name)
+    if mode is not None and stat.S_ISDIR(mode):
+        parts, note = tables_in(name)
+        return [_part(_file_source(os.path.join(name, part)), part) for part in parts], note
+    if mode is not None or not glob.has_magic(name):
+        return [_file_source(name)], ""
+    matches, note = matches_of(name)
+    return [_file_source(match) for match in matches], note
 
 
-def _expand_uri(uri: str) -> list[Source]:
+def _mode(path: str) -> int | None:
+    """The kind of file that is at a path; None where there is none."""
+    try:
+        return os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
+
+
+def _expand_uri(uri: str) -> Found:
     """The file at an address, or the tables of the folder there."""
     from pyarrow import fs  # takes a while to load
 
@@ -71,18 +80,18 @@ def _expand_uri(uri: str) -> list[Source]:
         if info.type == fs.FileType.NotFound:
             raise DataError(f"{uri}: no such file; check the address")
         if info.type == fs.FileType.File:
-            return [_remote_source(system, path, uri)]
+            return [_remote_source(system, path, uri)], ""
         below = system.get_file_info(fs.FileSelector(path, recursive=True))
         names = {
             PurePosixPath(file.path).relative_to(path): file.path for file in below if file.is_file
         }
+        parts, note = tables_among(uri, names)
+        folder = uri.rstrip("/")
         return [
-            replace(
-                _remote_source(system, names[name], f"{uri.rstrip('/')}/{name}"),
-                partitions=_partitions(name),
-            )
-            for name in _tables_among(uri, names)
-        ]
+            _part(_remote_source(system, names[part], f"{folder}/{part}"), part) for part in parts
+        ], note
+    except UnicodeDecodeError as error:
+        raise DataError(f"{uri}: the address does not spell UTF-8; rename the file") from error
     except (OSError, pa.ArrowException) as error:
         raise unreadable(uri, error) from error
 
@@ -93,33 +102,26 @@ def _remote_source(system: "FileSystem", path: str, label: str) -> Source:
     return _source(label, path, start, lambda: system.open_input_file(path))
 
 
-def _tables_in(folder: Path) -> list[Path]:
-    """The tables below a folder, by path."""
-    below = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-    return [folder / path for path in _tables_among(str(folder), below)]
-
-
-def _tables_among(folder: str, names: Iterable[NamePath]) -> list[NamePath]:
-    """Those that are tables, in order. Hidden files and those that start with _ are skipped."""
-    found = [
-        name
-        for name in sorted(names)
-        if _is_table(name.name) and not any(part.startswith((".", "_")) for part in name.parts)
-    ]
-    if not found:
-        raise DataError(f"{folder}: the folder holds no tables (looked for {', '.join(SUFFIXES)})")
-    return found
-
-
-def _partitions(path: PurePath) -> dict[str, str]:
-    pairs = [folder.partition("=") for folder in path.parts[:-1] if "=" in folder]
-    values = {unquote(name): unquote(value) for name, _, value in pairs}
-    return {name: "" if value == NO_PARTITION else value for name, value in values.items()}
-
-
-def _is_table(name: str) -> bool:
-    stem, suffix = os.path.splitext(name.lower())
-    return (stem if suffix in COMPRESSIONS else name.lower()).endswith(SUFFIXES)
+def _part(source: Source, path: PurePath) -> Source:
+    """A file of a folder, with the columns that the folders between them name."""
+    values: dict[str, str] = {}
+    for name, mark, value in (folder.partition("=") for folder in path.parts[:-1]):
+        if not mark:
+            continue
+        try:
+            column, cell = (unquote(text, errors="strict") for text in (name, value))
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{source.label}: the folder {name}{mark}{value} does not spell UTF-8; rename it"
+            ) from error
+        if not column.strip() or column in values:
+            finding = "is named by two folders" if column.strip() else "has no name"
+            raise DataError(
+                f"{source.label}: the column of the folder {name}{mark}{value} {finding}; "
+                "rename the folder"
+            )
+        values[column] = "" if cell == NO_PARTITION else cell
+    return replace(source, partitions=values)
 
 
 def _file_source(path: str) -> Source:

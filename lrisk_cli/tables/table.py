@@ -75,7 +75,7 @@ class Table:
     """Files of the same columns, read as one table. n_rows is None when only reading tells.
 
     fixed: columns whose type a model fixes, so that no option can change it. notes: on columns
-    whose names are not those of the files.
+    whose names are not those of the files, and on files of its folders that are not read.
     """
 
     label: str
@@ -252,7 +252,7 @@ def open_table(
     first rows; every file must have the columns of the first.
     """
     inputs = _as_inputs(inputs)
-    sources = find_sources(inputs.names)
+    sources, notes = find_sources(inputs.names)
     label = sources[0].label
     label = label if len(sources) == 1 else f"{label} and {len(sources) - 1} more"
     files = inspect_files(sources, inputs.layout)
@@ -285,7 +285,7 @@ def open_table(
         frozenset(expected or ()),
         inputs.spelling,
         inputs.allowance,
-        files[0].schema.named.notes(names),
+        (*notes, *files[0].schema.named.notes(names)),
     )
 
 

@@ -21,7 +21,10 @@ import pytest
 from helpers.house_prices import N_ROWS, add_house_files, house_columns, price_losses
 from helpers.problems import plain_risk
 from helpers.program import PROGRAM, document, lrisk, refusal, started, write_csv
+from lrisk_cli import cli
 from lrisk_cli.cli import COMMANDS, CommandLoader
+from lrisk_cli.errors import DataError
+from lrisk_cli.models import loading
 
 # Help and usage
 
@@ -200,7 +203,11 @@ def wait_until_taken(pipe: io.IOBase, data: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("number", "code", "word"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 143, "terminated"),
+        (signal.SIGHUP, 129, "hung up"),
+    ],
 )
 def test_a_signal_ends_the_work_and_leaves_nothing_behind(tmp_path, number, code, word):
     folder = add_house_files(tmp_path)
@@ -240,6 +247,37 @@ def test_an_endless_fit_can_be_stopped_and_says_how_far_it_got(tmp_path):
         assert re.match(r"lrisk: interrupted at solve [\d,.]+ of 1,000,000,000,000 \(", line)
         assert program.stdout.read() == ""
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("other", [ImportError, DataError])
+def test_a_signal_counts_though_a_library_makes_another_error_of_it(
+    monkeypatch, capsys, number, code, other
+):
+    def load_model(path):
+        try:
+            signal.raise_signal(number)
+        except BaseException as error:
+            raise other("initialization failed") from error
+
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    monkeypatch.setattr(loading, "load_model", load_model)
+    assert cli.run(["show", "m.json"]) == code
+    assert re.match("lrisk: (interrupted|terminated) before", capsys.readouterr().err)
+    assert {each: signal.getsignal(each) for each in before} == before
+
+
+def test_a_signal_that_the_caller_ignores_is_ignored(monkeypatch):
+    def load_model(path):
+        signal.raise_signal(signal.SIGHUP)
+        raise DataError("went on")
+
+    monkeypatch.setattr(loading, "load_model", load_model)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert cli.run(["show", "m.json"]) == 3
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def broken_run(*arguments: str) -> subprocess.CompletedProcess[str]:

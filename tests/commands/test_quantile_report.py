@@ -355,3 +355,11 @@ def test_models_that_read_a_column_in_two_ways_are_refused(folder):
     )
     finding = "column 'rooms' is a number to mean.json and a category to text.json"
     assert finding in refusal(run, 2)
+
+
+def test_a_model_whose_name_is_not_utf8_is_spelled_in_a_table(folder):
+    odd = os.fsdecode(b"caf\xe9.json")
+    shutil.copy(folder / "tail.json", folder / odd)
+    flags = ("--baseline", "mean.json", "--model", odd, "-o", "q.csv", "--quiet")
+    assert lrisk(folder, "quantile-report", "houses.csv", *flags).returncode == 0
+    assert {row["model"] for row in read_csv((folder / "q.csv").read_text())} == {r"caf\udce9.json"}

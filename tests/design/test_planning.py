@@ -10,6 +10,7 @@ import pytest
 
 from helpers.house_prices import add_house_files, house_columns
 from helpers.program import document, lrisk, refusal, unmeasured, write_csv
+from lrisk_cli.cli import run
 
 PEAK = """
 import sys
@@ -91,3 +92,29 @@ def test_the_peak_is_predicted_within_a_quarter(tmp_path, n_rows, n_classes, opt
     assert run.returncode == 0, run.stderr
     peak = 1024.0 * float(run.stderr.split()[-1])
     assert plan["peak_memory_bytes"] == pytest.approx(peak, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        ["--kernel", "rbf"],
+        ["--kernel", "rbf", "--rank", "100"],
+        ["--kernel", "rbf", "--rank", "auto"],
+        ["--kernel", "rbf", "--feature-map", "fourier", "--rank", "400"],
+        ["--kernel", "poly"],
+    ],
+)
+def test_the_memory_limit_counts_kernel_features(tmp_path, monkeypatch, capsys, kernel):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    write_csv(tmp_path / "t.csv", {name: rng.standard_normal(300) for name in "abcdy"})
+    options = ["t.csv", "--target", "y", "--quiet", *kernel]
+    fit = ["fit", *options, "--max-passes", "3"]
+    commands = [fit, [*fit, "--cv", "2"], ["compare", *options, "--rival", "none"]]
+    commands += [] if "auto" in kernel else [[*fit, "--dry-run"]]
+    for command in commands:
+        assert run([*command, "--memory-limit", "50KB"]) == 3
+        said = capsys.readouterr().err
+        assert "and its kernel features take about" in said
+        assert "more than --memory-limit 50 KB; pass a lower --rank" in said
+    assert run([*fit, "--memory-limit", "100MB"]) == 0

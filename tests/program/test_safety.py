@@ -158,6 +158,9 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path, arguments):
     assert "Broken pipe" not in said
 
 
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+
+
 def temporary_files(folder: Path) -> list[str]:
     return [name for name in os.listdir(folder) if name.startswith(".lrisk-")]
 
@@ -171,7 +174,7 @@ def long_table(tmp_path_factory) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_signal_while_a_file_is_written_leaves_the_old_one(
     tmp_path, long_table, number, code, suffix
@@ -194,7 +197,7 @@ def test_a_signal_while_a_file_is_written_leaves_the_old_one(
     assert temporary_files(folder) == []
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
 def test_a_signal_at_any_moment_ends_the_program_without_a_traceback(tmp_path, number, code):
     """Death by the signal itself, while the program loads, is the same code to a shell."""
     folder = add_house_files(tmp_path)

@@ -1,6 +1,10 @@
 """Small files that unfold to more than there is room for are refused with a sentence, in time."""
 
+import errno
 import gzip
+import os
+import resource
+import sys
 import time
 from itertools import product
 
@@ -10,8 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from helpers.program import lrisk, refusal
+from lrisk_cli import cli
 from lrisk_cli.design.design import DesignOptions, build_design
 from lrisk_cli.errors import DataError, UsageError
+from lrisk_cli.models import loading
 from lrisk_cli.tables import csv_files, schema
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.memory import Allowance, make_allowance, spell_size
@@ -172,3 +178,58 @@ def test_rows_that_a_footer_promises_and_the_file_lacks_are_missed(tmp_path):
     (tmp_path / "t.parquet").write_bytes(head[:start] + forged + length + b"PAR1")
     run = lrisk(tmp_path, "fit", "t.parquet", "--target", "y", "--quiet")
     assert f"says that it holds {promised} rows, and {n_rows} can be read" in refusal(run, 3)
+
+
+# Limits of the process
+
+
+def limit(monkeypatch, **soft: int) -> None:
+    """Let the process have soft limits by the names of the resource module."""
+    limits = {getattr(resource, name): n_bytes for name, n_bytes in soft.items()}
+    usual = resource.getrlimit
+    monkeypatch.setattr(
+        resource, "getrlimit", lambda which: (limits.get(which, usual(which)[0]), usual(which)[1])
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"), [("RLIMIT_AS", "ulimit -v"), ("RLIMIT_DATA", "ulimit -d")]
+)
+def test_a_process_too_limited_for_its_libraries_is_refused(monkeypatch, capsys, name, flag):
+    limit(monkeypatch, **{name: 10**9})
+    assert cli.run(["fit", "t.csv", "--target", "y"]) == 2
+    assert f"{flag} leaves this process 1 GB of address space" in capsys.readouterr().err
+    assert cli.run(["fit", "--help"]) == 0
+
+
+def test_a_limit_of_the_process_leaves_less_for_the_rows(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    limit(monkeypatch, RLIMIT_AS=2_300_000_000)
+    for text in (None, "1TB"):
+        allowance = make_allowance(text)
+        allowance.check("t", 1000, 1000)
+        with pytest.raises(DataError, match="more than the 300 MB that ulimit -v leaves"):
+            allowance.check("t", 100_000, 1000)
+    assert make_allowance("1MB").n_bytes == 1_000_000
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+        ImportError("libquadmath.so.0: failed to map segment from shared object"),
+        pa.ArrowMemoryError("malloc of size 9 failed"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_lack_of_memory_is_no_bug(monkeypatch, capfd, error):
+    def load_model(path):
+        raise error
+
+    monkeypatch.setattr(loading, "load_model", load_model)
+    with open(os.dup(1), "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert cli.run(["show", "m.json"]) == 3
+    assert "lrisk: error: there is not enough memory; read fewer" in capfd.readouterr().err

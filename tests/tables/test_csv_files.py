@@ -125,7 +125,7 @@ def test_the_delimiter_is_the_commonest_mark_outside_quotes(tmp_path, header, na
     path.write_text(header + "\n")
     with pytest.raises(DataError, match="a header but no rows"):
         open_table([str(path)])
-    (source,) = find_sources([str(path)])
+    (source,), _ = find_sources([str(path)])
     assert list(csv_files.CsvReader().inspect(source).names) == names
 
 

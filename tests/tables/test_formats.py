@@ -33,7 +33,7 @@ def write(path):
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_suffix_has_a_reader_that_gives_the_same_table(tmp_path, suffix):
     path = write(tmp_path / f"t{suffix}")
-    (source,) = find_sources([str(path)])
+    (source,), _ = find_sources([str(path)])
     reader = choose_reader(source)
     assert suffix in reader.suffixes
     assert reader.inspect(source, STRICT).names == ("x", "c")

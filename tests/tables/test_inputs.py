@@ -80,6 +80,11 @@ def test_only_named_texts_are_missing(tmp_path):
     assert read_text(tmp_path, text, None, ".", "NA,None,?")["word"] == [None] * 4
 
 
+def test_a_missing_text_that_is_not_utf8_is_refused():
+    with pytest.raises(UsageError, match=r"na_values takes UTF-8 text"):
+        make_inputs(["t.csv"], None, ".", "?,caf\udce9")
+
+
 def test_a_column_is_typed_without_the_texts_that_are_missing(tmp_path):
     text = "x,y\n" + "na,1\n" * 6 + "2,3\n4,5\n"
     assert read_text(tmp_path, text, None, ".", None)["x"][-1] == "4"
@@ -183,6 +188,14 @@ def test_a_file_address_is_a_path(tmp_path):
     assert read(open_table([f"file://{tmp_path}"])) == {**expected, "part": ["00", "00"]}
     with pytest.raises(DataError, match=r"t\.csv: no such file"):
         open_table([f"file://{tmp_path}/t.csv"])
+
+
+@pytest.mark.parametrize(
+    "uri", ["caf\udce9://b.csv", "file:///caf\udce9.csv", "file:///caf%E9.csv"]
+)
+def test_an_address_that_is_not_utf8_is_refused(uri):
+    with pytest.raises(DataError, match=r"(not|does not spell) UTF-8"):
+        open_table([uri])
 
 
 @pytest.mark.parametrize("uri", ["gopher://a/b.csv", "file://[/x", "://"])

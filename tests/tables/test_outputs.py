@@ -3,6 +3,8 @@
 import csv
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +17,7 @@ from lrisk_cli.errors import UsageError
 from lrisk_cli.tables import outputs
 from lrisk_cli.tables.table import check_output, open_table, write_bytes, write_parts, write_table
 
+LINK = os.link
 FLOATS = st.lists(st.floats(allow_infinity=False), min_size=1, max_size=30)
 
 
@@ -176,3 +179,117 @@ def test_permissions_links_and_devices_are_respected(tmp_path):
     check_output(os.devnull, force=False)
     write_bytes(os.devnull, b"gone")
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+# Files that appear while a command works
+
+
+@pytest.fixture(params=["links", "no links"])
+def file_system(request, monkeypatch) -> None:
+    """Some file systems have no second name for a file."""
+
+    def refuse(*paths: str) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if request.param == "no links":
+        monkeypatch.setattr(os, "link", refuse)
+
+
+@pytest.mark.usefixtures("file_system")
+@pytest.mark.parametrize("name", ["out.csv", "link.csv"])
+def test_a_file_that_appears_after_the_check_is_not_replaced(tmp_path, name):
+    (tmp_path / "link.csv").symlink_to("target.csv")
+    path = tmp_path / name
+    check_output(path, force=False)
+    path.write_bytes(b"of another")
+    before = sorted(os.listdir(tmp_path))
+    for write in (lambda: write_bytes(path, b"new"), lambda: write_table(path, {"x": np.ones(2)})):
+        with pytest.raises(UsageError, match=r"csv: appeared during the run; .* pass force"):
+            write()
+        assert path.read_bytes() == b"of another"
+        assert sorted(os.listdir(tmp_path)) == before
+    check_output(path, force=True)
+    write_bytes(path, b"new")
+    assert path.read_bytes() == b"new"
+
+
+@pytest.mark.usefixtures("file_system")
+def test_a_new_file_is_written_whole_and_may_then_be_written_again(tmp_path):
+    path = tmp_path / "m.json"
+    check_output(path, force=False)
+    write_bytes(path, b"one")
+    write_bytes(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert os.listdir(tmp_path) == ["m.json"]
+    assert path.stat().st_nlink == 1
+
+
+@pytest.mark.usefixtures("file_system")
+def test_a_failure_before_a_new_file_has_its_name_leaves_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "m.json"
+    check_output(path, force=False)
+
+    def full(*paths):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UsageError, match=r"cannot be written \(No space left on device\)"):
+        write_bytes(path, b"new")
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+    if os.link is not LINK:
+        with pytest.raises(UsageError, match="cannot be written"):
+            write_bytes(path, b"new")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.usefixtures("file_system")
+def test_of_writers_at_the_same_time_one_wins(tmp_path):
+    path = tmp_path / "m.json"
+    n_writers = 8
+    together = Barrier(n_writers)
+
+    def write(data: bytes) -> bytes | None:
+        check_output(path, force=False)
+        together.wait()
+        try:
+            write_bytes(path, data)
+        except UsageError:
+            return None
+        return data
+
+    with ThreadPoolExecutor(n_writers) as pool:
+        written = list(pool.map(write, [bytes([k]) * 1000 for k in range(n_writers)]))
+    assert [data for data in written if data is not None] == [path.read_bytes()]
+    assert os.listdir(tmp_path) == ["m.json"]
+
+
+def test_a_link_to_itself_is_refused(tmp_path):
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    for force in (False, True):
+        with pytest.raises(UsageError, match=r"cannot be written \(Too many levels"):
+            check_output(tmp_path / "loop.json", force=force)
+    with pytest.raises(UsageError, match=r"cannot be written \(File name too long"):
+        check_output(tmp_path / ("x" * 300), force=True)
+
+
+def test_the_owner_of_a_file_stays(tmp_path, monkeypatch):
+    path = tmp_path / "m.json"
+    path.write_bytes(b"old")
+    path.chmod(0o4711)
+    here = path.stat()
+    if os.geteuid() == 0:
+        os.chown(path, 12345, 23456)
+        path.chmod(0o4711)
+        write_bytes(path, b"new")
+        state = path.stat()
+        assert (state.st_uid, state.st_gid, stat.S_IMODE(state.st_mode)) == (12345, 23456, 0o4711)
+
+    # Whoever may not give files away writes one of their own.
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chown", refuse)
+    write_bytes(path, b"newer")
+    assert path.read_bytes() == b"newer"
+    assert path.stat().st_uid == here.st_uid
