@@ -1,7 +1,7 @@
 """Run lrisk many times a second: forks of a process that has loaded everything.
 
 As a program it serves another process: a line of JSON (folder, arguments, environment) comes in, a
-line (exit code, standard output, standard error) goes out.
+line (exit code, standard output, standard error, CPU seconds, peak of memory in bytes) goes out.
 """
 
 import json
@@ -55,7 +55,7 @@ def serve() -> None:
             child = start(asked["folder"], asked["arguments"], (out, talk))
             signal.signal(signal.SIGALRM, lambda *_, pid=child: os.kill(pid, signal.SIGKILL))
             signal.alarm(SECONDS)
-            _, status = os.waitpid(child, 0)
+            _, status, used = os.wait4(child, 0)
             signal.alarm(0)
             texts = []
             for stream in (out, talk):
@@ -63,7 +63,8 @@ def serve() -> None:
                 texts.append(stream.read().decode("utf-8", "backslashreplace"))
         for name in asked["environment"]:
             del os.environ[name]
-        answers.write(json.dumps([os.waitstatus_to_exitcode(status), *texts]) + "\n")
+        figures = used.ru_utime + used.ru_stime, used.ru_maxrss << 10
+        answers.write(json.dumps([os.waitstatus_to_exitcode(status), *texts, *figures]) + "\n")
         answers.flush()
 
 
