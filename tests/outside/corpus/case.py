@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from outside.checking import Checked
     from outside.child import Answer
 
-GROUPS: tuple[str, ...] = ()
+GROUPS = ("dialects", "structure", "numbers", "columns", "encodings")
 Columns = Mapping[str, list[Any]]
 
 
