@@ -47,7 +47,9 @@ class Target:
         if self.kind == "number":
             if isinstance(cells, Texts):
                 raise TypeError(f"the target {self.name!r} was read as text")
-            numbers = cells - self.mean
+            # A signalling NaN, which a typed file may hold, is a missing cell like any other.
+            with np.errstate(invalid="ignore"):
+                numbers = cells - self.mean
             numbers /= self.scale
             return numbers
         texts = cells if isinstance(cells, Texts) else spell_numbers(cells)

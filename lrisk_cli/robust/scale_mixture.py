@@ -114,6 +114,7 @@ def _use_up(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
     n, middle, largest = len(sizes), float(sizes[len(sizes) // 2]), float(sizes[-1])
     if largest == 0.0:
         return ScaleMixture(np.ones(1), np.ones(1), 1)
+    check_largest(largest * largest)
     edges = _chunk_edges(n)
     counts = np.diff(edges)
     np.square(sizes, out=sizes)
@@ -132,7 +133,8 @@ def find_threshold(
 
     loss: what they are losses of; squared distances are squared losses.
 
-    Of a fraction, exactly round(fraction n) rows exceed the threshold; fewer only where losses tie.
+    Of a fraction, exactly round(fraction n) rows exceed the threshold, or n - 1 of a fraction of
+    all; fewer only where losses tie.
     """
     check_largest(float(losses.max()))
     sizes = loss.sizes(losses)
@@ -150,7 +152,7 @@ def find_threshold(
         del sizes
     if contamination is None:
         return found
-    place = len(losses) - round(contamination * len(losses)) - 1
+    place = max(len(losses) - round(contamination * len(losses)) - 1, 0)
     kth = np.partition(losses, place)[place : place + 1]
     threshold = float(scores(kth, loss, found)[0])
     return Threshold(contamination, threshold, found.scale)

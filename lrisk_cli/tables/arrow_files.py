@@ -30,8 +30,11 @@ class ArrowReader(TypedReader):
     ) -> Iterator[pa.RecordBatch]:
         """The columns in batches of at most n_rows; dictionaries are those of the file."""
         for batch in _stored_batches(_open(source)):
+            wanted = batch.select(list(names))
+            # Arrow takes offsets and codes as they are: those of a damaged file lead anywhere.
+            wanted.validate(full=True)
             for start in range(0, batch.num_rows, n_rows):
-                yield batch.select(list(names)).slice(start, n_rows)
+                yield wanted.slice(start, n_rows)
 
 
 def _open(source: Source) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:

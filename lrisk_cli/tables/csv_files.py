@@ -24,6 +24,7 @@ BLOCK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 20
 LONGEST_RECORD = 16 << 20
 DELIMITERS = (",", "\t", ";", "|")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WORKERS = min(4, os.cpu_count() or 1)
 
 
@@ -142,11 +143,11 @@ def _read_start(source: Source, marks: bytes) -> tuple[bytes, int, bytes]:
     """The start of the file, at least its header; where that begins; what ends its lines."""
     with source.open() as stream:
         start = source.read(stream, SAMPLE_BYTES)
-        if not start.strip(b"\xef\xbb\xbf\r\n\t ,;"):
+        if not start.strip(BYTE_ORDER_MARK + b"\r\n\t ,;"):
             raise DataError(f"{source.label}: the file is empty; expected a header line and rows")
         if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:4096]:
             raise DataError(f"{source.label}: not UTF-8 text; save it as UTF-8 (iconv -t UTF-8)")
-        skipped = 3 if start.startswith(b"\xef\xbb\xbf") else 0
+        skipped = len(BYTE_ORDER_MARK) if start.startswith(BYTE_ORDER_MARK) else 0
         skipped += len(start[skipped:]) - len(start[skipped:].lstrip(b"\r\n"))
         while True:
             newline = b"\n" if b"\n" in start else b"\r"
@@ -197,6 +198,8 @@ def _parse_block(
     """The wanted columns of a block as text with nulls, dictionary-coded where asked."""
     from pyarrow import csv as arrow_csv
 
+    # The parser drops a byte-order mark from the start of what it gets, which is no file here.
+    block = BYTE_ORDER_MARK + block if block.startswith(BYTE_ORDER_MARK) else block
     types = {name: pa.string() for name in columns}
     types |= {name: pa.dictionary(pa.int32(), pa.string()) for name in coded}
     try:

@@ -172,18 +172,19 @@ class Table:
         """The wanted columns of one file, converted. Something is read even if none is in it."""
         folders = file.source.partitions
         stored = [name for name in wanted if name not in folders]
+        coded = [name for name in stored if not self.types[name].numeric and name not in as_is]
         stored = stored or [next(name for name in self.types if name not in folders)]
 
         def convert(records: pa.RecordBatch) -> _Block:
-            columns = dict(zip(records.schema.names, records.columns, strict=True))
-            for name in wanted:
-                if name in folders:
-                    columns[name] = arrow_texts([folders[name]] * records.num_rows)
-            named = {name: columns[name] for name in wanted}
+            named = {
+                name: arrow_texts([folders[name]] * records.num_rows)
+                if name in folders
+                else records.column(name)
+                for name in wanted
+            }
             converted, invalid = _convert(named, self.types, as_is, self.spelling)
             return _Block(records.num_rows, converted, invalid)
 
-        coded = [name for name in stored if not self.types[name].numeric and name not in as_is]
         return file.batches(stored, coded, self.batch_rows, convert)
 
     def _invalid_error(

@@ -125,13 +125,16 @@ def parse_date(text: str) -> Moment | None:
     """The point in time that an ISO text names, to the microsecond."""
     if not DATE.fullmatch(text):
         return None
+    # Python has no year 0, which is as long as year 4.
+    early = text.startswith("0000")
+    text = re.sub("^0000", "0004", re.sub(r"(\.\d{6})\d+", r"\1", text))
     try:
-        moment = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
     cell = python_cell(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     assert isinstance(cell, Moment)
-    return cell
+    return Moment(cell.nanoseconds - early * (4 * 365 + 1) * DAY)
 
 
 def _explain_missing(pair: Pair) -> str | None:

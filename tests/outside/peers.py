@@ -169,11 +169,13 @@ def _duckdb_reading(query: str, path: str) -> Reading:
 def _duckdb_text(delimiter: str | None) -> Callable[[str], Reading]:
     def read(path: str) -> Reading:
         if delimiter is None:
-            return _duckdb_reading("SELECT * FROM read_csv(?, all_varchar = true)", path)
+            return _duckdb_reading(
+                "SELECT * FROM read_csv(?, all_varchar = true, hive_partitioning = false)", path
+            )
         mark = delimiter.replace("'", "''")
         query = (
             f"SELECT * FROM read_csv(?, all_varchar = true, delim = '{mark}', quote = '\"', "
-            "escape = '\"', header = true, comment = '', skip = 0)"
+            "escape = '\"', header = true, comment = '', skip = 0, hive_partitioning = false)"
         )
         return _duckdb_reading(query, path)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from outside.checking import Checked
     from outside.child import Answer
 
-GROUPS = ("dialects", "structure", "numbers", "columns", "encodings")
+GROUPS = ("dialects", "structure", "numbers", "columns", "encodings", "parquet_types", "parquet_files", "arrow_files")
 Columns = Mapping[str, list[Any]]
 
 
@@ -50,9 +50,9 @@ class Case:
         return path
 
 
-def all_cases() -> Iterator[Case]:
-    """Every file of the corpus, group by group."""
-    for group in GROUPS:
+def all_cases(only: str | None = None) -> Iterator[Case]:
+    """Every file of the corpus, or of one group."""
+    for group in GROUPS if only is None else [only]:
         for case in import_module(f"outside.corpus.{group}").cases():
             assert "/" not in case.name, case.name
             yield Case(f"{group}/{case.name}", case.contents, case.expected, case.options)
