@@ -40,12 +40,12 @@ def fork_server(**variables: str) -> Iterator[Ask]:
 
 
 @contextmanager
-def measuring_server(**variables: str) -> Iterator[Callable[..., Ending]]:
-    """The same; each answer is an Ending."""
+def measuring_server(seconds: int = 30, **variables: str) -> Iterator[Callable[..., Ending]]:
+    """The same; each answer is an Ending. seconds: after which a command is killed."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("LRISK_")}
     paths = os.pathsep.join([str(TESTS.parent), str(TESTS)])
     server = subprocess.Popen(
-        [sys.executable, TESTS / "helpers/forks.py"],
+        [sys.executable, TESTS / "helpers/forks.py", str(seconds)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env={**kept, "PYTHONPATH": paths, **variables},
     )  # fmt: skip

@@ -17,8 +17,6 @@ from typing import IO
 import lrisk_cli
 from lrisk_cli.cli import run
 
-SECONDS = 30
-
 
 def load_everything() -> None:
     """All modules of the package and what they load when they work, once for all forks."""
@@ -44,8 +42,8 @@ def start(folder: Path, arguments: list[str], streams: tuple[IO[bytes], IO[bytes
     os._exit(code)
 
 
-def serve() -> None:
-    """Answer until nobody asks; a command that takes too long ends by an alarm."""
+def serve(seconds: int) -> None:
+    """Answer until nobody asks; a command that takes longer ends by an alarm."""
     load_everything()
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
@@ -54,7 +52,7 @@ def serve() -> None:
         with TemporaryFile() as out, TemporaryFile() as talk:
             child = start(asked["folder"], asked["arguments"], (out, talk))
             signal.signal(signal.SIGALRM, lambda *_, pid=child: os.kill(pid, signal.SIGKILL))
-            signal.alarm(SECONDS)
+            signal.alarm(seconds)
             _, status, used = os.wait4(child, 0)
             signal.alarm(0)
             texts = []
@@ -69,4 +67,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(int(sys.argv[1]))

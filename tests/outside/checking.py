@@ -22,6 +22,7 @@ from outside.comparing import Comparison, compare
 from outside.readings import Reading
 
 DOCUMENTS = (".json", ".toml")
+MOST_WAIT = 120  # seconds for a command on a busy machine, whatever its CPU time
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Checked:
 
     refusal: the sentence of lrisk, if it did not read the file or a cell of it. accepted: programs
     that read what lrisk refused. broken: bounds that were broken, in words, which fail the run.
+    answer: what the reading child said; None for models and settings.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Checked:
     broken: tuple[str, ...] = ()
     cpu_seconds: float = 0.0
     peak_bytes: int = 0
+    answer: Answer | None = None
 
     @property
     def verdict(self) -> str:
@@ -105,15 +108,14 @@ class Checker:
         if run and self._measure:
             runs = run_commands(self._measure, self._folder, path, reading, options or {})
         read = reading is not None and reading.columns is not None
-        checked = Checked(
+        return Checked(
             name,
             reading.n_rows if read else 0,
             len(reading.columns) if read else 0,
             answer.failure.strip().splitlines()[-1] if answer.failure else reading.refusal,
             accepted, comparisons, tuple(runs), (*broken, *_all_broken(runs)),
-            answer.cpu_seconds, answer.peak_bytes,
+            answer.cpu_seconds, answer.peak_bytes, answer,
         )  # fmt: skip
-        return checked
 
     def _compare(
         self, path: Path, reading: Reading | None
@@ -138,7 +140,7 @@ def checker(*, commands: bool = True) -> Iterator[Checker]:
         if not commands:
             yield Checker(lrisk, peers, None, Path(folder))
             return
-        with measuring_server() as measure:
+        with measuring_server(MOST_WAIT) as measure:
             yield Checker(lrisk, peers, measure, Path(folder))
 
 

@@ -93,9 +93,7 @@ def _flags(options: Mapping[str, Any]) -> list[str]:
     return flags
 
 
-def _run(
-    measure: Measure, folder: Path, path: Path, command: str, arguments: Sequence[str]
-) -> Run:
+def _run(measure: Measure, folder: Path, path: Path, command: str, arguments: Sequence[str]) -> Run:
     ending = measure(folder, list(arguments))
     lines = ending.messages.strip().splitlines()
     sentence = lines[-1] if lines else ""

@@ -15,10 +15,10 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import local
-from contextlib import ExitStack
 from typing import Any
 
 from outside.checking import DOCUMENTS, Checked, Checker, checker
@@ -102,7 +102,7 @@ def _check_job(checker: Checker, job: Job, *, commands: bool) -> Checked:
     options = job.case.options if job.case else {}
     checked = checker.check(job.path, job.name, options, run=commands)
     if job.case is not None:
-        finding = judge(job.case, checker.read(job.path, options), checked)
+        finding = judge(job.case, checked.answer, checked)
         return replace(checked, broken=(*checked.broken, *([finding] if finding else [])))
     if checked.verdict == "different":
         finding = next(each.findings[0] for each in checked.comparisons.values() if each.findings)

@@ -29,7 +29,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """A cell of a list, a structure, bytes: lrisk refuses such columns, their contents are left out."""
+    """A cell of a list, a structure or bytes, which lrisk refuses; its contents are left out."""
 
 
 NESTED = Nested()

@@ -151,3 +151,13 @@ def test_blocks_of_blank_lines_hold_no_rows(tmp_path, monkeypatch, newline, size
     texts = [batch.columns["b"] for batch in batches]
     read = [each.values[code] for each in texts for code in each.codes.tolist()]
     assert [text.split() for text in read] == [["x"], ["y"]]
+
+
+def test_a_byte_order_mark_inside_the_file_stays_in_its_cell(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 16)
+    path = tmp_path / "t.csv"
+    path.write_text("name,y\n" + "\ufeffa,1\n" * 20, encoding="utf-8-sig")
+    (batches,) = [list(open_table([str(path)]).batches(["name"]))]
+    texts = [batch.columns["name"] for batch in batches]
+    assert len(texts) > 5
+    assert {text.values[code] for text in texts for code in text.codes} == {"\ufeffa"}

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from outside.checking import Checked
     from outside.child import Answer
 
-GROUPS = ("dialects", "structure", "numbers", "columns", "encodings", "parquet_types", "parquet_files", "arrow_files")
+GROUPS = (
+    "dialects", "structure", "numbers", "columns", "encodings", "parquet_types", "parquet_files",
+    "arrow_files", "documents",
+)  # fmt: skip
 Columns = Mapping[str, list[Any]]
 
 
@@ -58,8 +61,15 @@ def all_cases(only: str | None = None) -> Iterator[Case]:
             yield Case(f"{group}/{case.name}", case.contents, case.expected, case.options)
 
 
-def judge(case: Case, answer: "Answer", checked: "Checked | None" = None) -> str:
-    """What is not as expected, in words; empty if all is. checked: where peers read it too."""
+def judge(case: Case, answer: "Answer | None", checked: "Checked | None" = None) -> str:
+    """What is not as expected, in words; empty if all is.
+
+    checked: where other programs read it too, or commands ran, without which models and settings
+    cannot be judged.
+    """
+    if case.name.endswith((".json", ".toml")):
+        return _judge_document(case, checked)
+    assert answer is not None
     if answer.failure:
         return f"{answer.failure.strip().splitlines()[-1]}"
     reading: Reading = answer.value
@@ -84,3 +94,14 @@ def judge(case: Case, answer: "Answer", checked: "Checked | None" = None) -> str
         for column in reading.columns
     )
     return next((each for each in differences if each is not None), "")
+
+
+def _judge_document(case: Case, checked: "Checked | None") -> str:
+    """A model or settings, by the exit code of the first command that reads it."""
+    if checked is None or not checked.runs:
+        return ""
+    code = case.expected.code if isinstance(case.expected, Refused) else 0
+    first = checked.runs[0]
+    return (
+        "" if first.code == code else f"{first.command} ended with {first.code}: {first.sentence}"
+    )

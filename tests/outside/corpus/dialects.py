@@ -74,9 +74,7 @@ def _mixed_line_ends() -> Iterator[Case]:
             text = write_text([HEADER, *ROWS], newline=end)
             text = text.replace("ann", f'"a{inner}n"')
             names = [f"a{inner}n" if cell == "ann" else cell for cell in BASE["name"]]
-            yield Case(
-                f"quoted-{inner_name}-in-{name}.csv", text.encode(), {**BASE, "name": names}
-            )
+            yield Case(f"quoted-{inner_name}-in-{name}.csv", text.encode(), {**BASE, "name": names})
 
 
 def _quotes() -> Iterator[Case]:
@@ -178,9 +176,7 @@ def _delimiters() -> Iterator[Case]:
         {"a": [1.0, 2.0], "b,c": ["x,y", "z"], "y": [2.0, 3.0]},
     )  # fmt: skip
     for name, mark in {"colon": ":", "caret": "^", "tilde": "~", "space": " ", "hash": "#"}.items():
-        yield Case(
-            f"asked-{name}.csv", base_text(mark).encode(), BASE, {"delimiter": mark}
-        )
+        yield Case(f"asked-{name}.csv", base_text(mark).encode(), BASE, {"delimiter": mark})
     yield Case("asked-tab.csv", base_text("\t").encode(), BASE, {"delimiter": "tab"})
     yield Case("asked-unit-separator.csv", base_text("\x1f").encode(), BASE, {"delimiter": "\x1f"})
     letter = {"delimiter": "a"}

@@ -73,7 +73,9 @@ def _encodings() -> Iterator[Case]:
 def _layouts() -> Iterator[Case]:
     for size in (1, 5, N_ROWS, 100):
         yield Case(f"groups-of-{size}.parquet", to_parquet(WHOLE, row_group_size=size), READ)
-    many = pa.table({"x": [float(at % 91) for at in range(5000)], "t": [f"v{at}" for at in range(5000)]})
+    many = pa.table(
+        {"x": [float(at % 91) for at in range(5000)], "t": [f"v{at}" for at in range(5000)]}
+    )
     expected = {"x": many["x"].to_pylist(), "t": many["t"].to_pylist()}
     tiny = {"data_page_size": 64, "write_batch_size": 10}
     for name, settings in {
@@ -103,7 +105,12 @@ def _layouts() -> Iterator[Case]:
     gaps = pa.array([None] * 6 + [1.5] * 6)
     file_ = to_parquet(WHOLE.append_column("g", gaps), data_page_size=16, write_batch_size=3)
     yield Case("page-of-nulls.parquet", file_, {**READ, "g": gaps.to_pylist()})
-    decimals = pa.table({"x": pa.array([Decimal(at) for at in (1, 2, 3)], pa.decimal128(5, 2)), "y": [1.0, 2.0, 3.0]})
+    decimals = pa.table(
+        {
+            "x": pa.array([Decimal(at) for at in (1, 2, 3)], pa.decimal128(5, 2)),
+            "y": [1.0, 2.0, 3.0],
+        }
+    )
     stored = to_parquet(decimals, store_decimal_as_integer=True)
     expected = {"x": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 3.0]}
     yield Case("decimal-as-integer.parquet", stored, expected)
@@ -157,7 +164,9 @@ def _damaged() -> Iterator[Case]:
         chance = random.Random(seed)
         spoilt = bytearray(good)
         # Half of them in the pages, half in the footer.
-        start, end = (4, len(good) - footer - 8) if seed % 2 else (len(good) - footer - 8, len(good) - 8)
+        start, end = (
+            (4, len(good) - footer - 8) if seed % 2 else (len(good) - footer - 8, len(good) - 8)
+        )
         place = chance.randrange(start, end - 4)
         spoilt[place : place + 4] = chance.randbytes(4)
         yield Case(f"spoilt-{seed}.parquet", bytes(spoilt), AsPeers())

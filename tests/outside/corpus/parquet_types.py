@@ -122,12 +122,13 @@ def _texts() -> dict[str, tuple[pa.Array, list[Any]]]:
 
 
 def _times() -> dict[str, tuple[pa.Array, list[Any]]]:
+    edges = [date(1, 1, 1), date(9999, 12, 31)] * 6
     moments: dict[str, tuple[pa.Array, list[Any]]] = {
         "date32": (pa.array(DAYS), DAYS),
         "date64": (pa.array(DAYS, pa.date64()), DAYS),
-        "date-edges": (pa.array([date(1, 1, 1), date(9999, 12, 31)] * 6), [date(1, 1, 1), date(9999, 12, 31)] * 6),
+        "date-edges": (pa.array(edges), edges),
         "date-nullable": (pa.array([None, *DAYS[1:]]), [None, *DAYS[1:]]),
-    }  # fmt: skip
+    }
     whole = [moment.replace(microsecond=0) for moment in TIMES]
     millis = [moment.replace(microsecond=123_000) for moment in TIMES]
     for unit, cells in {"s": whole, "ms": millis, "us": TIMES, "ns": TIMES}.items():
@@ -150,13 +151,15 @@ def _times() -> dict[str, tuple[pa.Array, list[Any]]]:
     clock = [time(at, at * 4, 59) for at in range(N_ROWS)]
     moments["time32-s"] = pa.array(clock, pa.time32("s")), clock
     moments["time32-ms"] = pa.array(clock, pa.time32("ms")), clock
-    moments["time64-us"] = pa.array([each.replace(microsecond=7) for each in clock]), [
-        each.replace(microsecond=7) for each in clock
-    ]
+    moments["time64-us"] = (
+        pa.array([each.replace(microsecond=7) for each in clock]),
+        [each.replace(microsecond=7) for each in clock],
+    )
     moments["time64-ns"] = pa.array(clock, pa.time64("ns")), clock
-    moments["date64-days"] = pa.array([at * 86_400_000 for at in range(N_ROWS)], pa.date64()), [
-        Moment(at * DAY) for at in range(N_ROWS)
-    ]
+    moments["date64-days"] = (
+        pa.array([at * 86_400_000 for at in range(N_ROWS)], pa.date64()),
+        [Moment(at * DAY) for at in range(N_ROWS)],
+    )
     return moments
 
 
@@ -193,12 +196,14 @@ def _refused() -> Iterator[Case]:
     yield Case("decimal-huge.parquet", to_parquet(huge), {**BASE, "y": [1e75] * N_ROWS})
     bytes_ = pa.array([b"caf\xe9", b"ok"] * 6).view(pa.string())
     yield Case(
-        "text-not-utf8.parquet", to_parquet(TABLE.set_column(1, "name", bytes_)), Refused("UTF-8")
+        "text-not-utf8.parquet", to_parquet(TABLE.set_column(1, "name", bytes_)), Refused("UTF")
     )
     text = to_parquet(TABLE.rename_columns(["x", "n@me", "y"]), store_schema=False)
-    yield Case("name-not-utf8.parquet", text.replace(b"n@me", b"n\xffme"), Refused("UTF-8"))
+    yield Case("name-not-utf8.parquet", text.replace(b"n@me", b"n\xffme"), Refused("UTF"))
     dots = TABLE.rename_columns(["a.b", "a", "y"])
-    yield Case("dots.parquet", to_parquet(dots), dict(zip(["a.b", "a", "y"], BASE.values(), strict=True)))
+    yield Case(
+        "dots.parquet", to_parquet(dots), dict(zip(["a.b", "a", "y"], BASE.values(), strict=True))
+    )
     pandas = TABLE.replace_schema_metadata({"pandas": "{not json"})
     yield Case("pandas-metadata.parquet", to_parquet(pandas), BASE)
     yield Case("int96-far.parquet", _int96_far(), AsPeers())
