@@ -10,7 +10,7 @@ BASE ?= 64e8142
 WINE = sample_data/wine_quality_red.csv
 
 .PHONY: help build demo test same check format bench bench-quick bench-against paper torture fuzz \
-	images clean
+	corpora images clean
 
 help:
 	@echo 'make demo    build, fit the shipped wine sample for its tail and for its mean, compare'
@@ -25,6 +25,7 @@ help:
 	@echo 'make paper   measure the figures of the spectral-risk paper again, into build/paper/'
 	@echo 'make torture kill commands 500 times at random moments; no file may be torn or lost'
 	@echo 'make fuzz    thousands of random tables, command lines, settings and model files'
+	@echo 'make corpora compare what is read from the files of CORPUS=folder with pyarrow, pandas and DuckDB'
 	@echo 'make images  redo the pictures of docs/images (needs Chromium)'
 	@echo 'make clean   remove what make made, .venv included'
 	@echo
@@ -97,6 +98,10 @@ fuzz: $(BUILT)
 		echo 'atheris cannot be installed here; hypothesis alone has fuzzed'
 	@if $(BIN)/python -c 'import atheris' 2>/dev/null; then \
 		$(BIN)/python tests/fuzz_atheris.py -max_total_time=300; fi
+
+# Without CORPUS: the own corpus of about 700 files. Writes build/corpora.json.
+corpora: $(BUILT)
+	@PYTHONPATH=tests $(BIN)/python -m outside.corpora $(if $(CORPUS),'$(CORPUS)') $(if $(K),-k '$(K)')
 
 images: $(BUILT)
 	$(BIN)/python docs/make_images.py

@@ -86,7 +86,9 @@ class NumberTarget(Target):
         """A missing number is NaN."""
         if isinstance(cells, Texts):
             raise TypeError(f"the target {self.name!r} was read as text")
-        numbers: Array = cells - self.mean
+        # A signalling NaN, which a typed file may hold, is a missing cell like any other.
+        with np.errstate(invalid="ignore"):
+            numbers: Array = cells - self.mean
         numbers /= self.scale
         return numbers
 

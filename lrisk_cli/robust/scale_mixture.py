@@ -140,7 +140,8 @@ def find_threshold(
 
     loss: what they are losses of; squared distances are squared losses.
 
-    Of a fraction, exactly round(fraction n) rows exceed the threshold; fewer only where losses tie.
+    Of a fraction, exactly round(fraction n) rows exceed the threshold, or n - 1 of a fraction of
+    all; fewer only where losses tie.
     """
     check_largest(float(losses.max()))
     sizes = loss.sizes(losses)
@@ -158,7 +159,7 @@ def find_threshold(
         del sizes
     if contamination is None:
         return found
-    place = len(losses) - round(contamination * len(losses)) - 1
+    place = max(len(losses) - round(contamination * len(losses)) - 1, 0)
     kth = np.partition(losses, place)[place : place + 1]
     threshold = float(scores(kth, loss, found)[0])
     return Threshold(contamination, threshold, found.scale)

@@ -33,6 +33,7 @@ BLOCK_COLUMNS, MOST_BLOCKS = 128, 8
 SAMPLE_BYTES = 1 << 20
 LONGEST_RECORD = 16 << 20
 Text = bytes | memoryview
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WORKERS = min(4, os.cpu_count() or 1)
 
 
@@ -177,12 +178,12 @@ def _read_start(source: Source, marks: bytes) -> tuple[bytes, int]:
     """The start of the file, at least its header, and where that begins."""
     with source.open() as stream:
         start = source.read(stream, SAMPLE_BYTES)
-        if not start.strip(b"\xef\xbb\xbf\r\n\t ,;"):
+        if not start.strip(BYTE_ORDER_MARK + b"\r\n\t ,;"):
             raise DataError(f"{source.label}: the file is empty; expected a header line and rows")
         first_line = re.split(rb"[\r\n]", start.lstrip(b"\r\n"), maxsplit=1)[0]
         if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in first_line:
             raise DataError(f"{source.label}: not UTF-8 text; save it as UTF-8 (iconv -t UTF-8)")
-        skipped = 3 if start.startswith(b"\xef\xbb\xbf") else 0
+        skipped = len(BYTE_ORDER_MARK) if start.startswith(BYTE_ORDER_MARK) else 0
         skipped += len(start[skipped:]) - len(start[skipped:].lstrip(b"\r\n"))
         while not find_header_end(start, skipped, marks):
             if len(start) > LONGEST_RECORD:
@@ -226,6 +227,9 @@ def _parse_block(
     """The wanted columns of a block as text with nulls, dictionary-coded where asked."""
     from pyarrow import csv as arrow_csv
 
+    # The parser drops a byte-order mark from the start of what it gets, which is no file here.
+    if bytes(block[: len(BYTE_ORDER_MARK)]) == BYTE_ORDER_MARK:
+        block = BYTE_ORDER_MARK + bytes(block)
     types = {name: pa.string() for name in columns}
     types |= {name: pa.dictionary(pa.int32(), pa.string()) for name in coded}
     try:

@@ -184,6 +184,7 @@ class Table:
         """The wanted columns of one file, converted. Something is read even if none is in it."""
         folders = file.source.partitions
         stored = [name for name in wanted if name not in folders]
+        coded = [name for name in stored if not self.types[name].numeric and name not in as_is]
         stored = stored or [next(name for name in self.types if name not in folders)]
 
         def convert(records: pa.RecordBatch) -> _Block:
@@ -194,7 +195,6 @@ class Table:
             named = {name: columns[name] for name in wanted}
             return self._convert(file.source.label, records.num_rows, named, as_is)
 
-        coded = [name for name in stored if not self.types[name].numeric and name not in as_is]
         return file.batches(stored, coded, self.batch_rows, convert, ragged)
 
     def _convert(

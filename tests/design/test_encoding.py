@@ -191,3 +191,8 @@ def test_rows_encoded_one_by_one_are_those_encoded_together(rows, missing):
     assert sum(part.n_unseen for part in alone) == together.n_unseen
     assert sum(part.n_missing for part in alone) == together.n_missing
     assert len(rows) - len(kept) == sum(together.dropped.values())
+
+
+def test_a_signalling_nan_is_a_missing_target_without_a_warning():
+    signalling = np.array([0x7FF0000000000001], np.uint64).view(np.float64)
+    assert np.isnan(NUMBER.encode(signalling)).all()

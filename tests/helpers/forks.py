@@ -1,7 +1,7 @@
 """Run lrisk many times a second: forks of a process that has loaded everything.
 
 As a program it serves another process: a line of JSON (folder, arguments, environment) comes in, a
-line (exit code, standard output, standard error) goes out.
+line (exit code, standard output, standard error, CPU seconds, peak of memory in bytes) goes out.
 """
 
 import json
@@ -16,8 +16,6 @@ from typing import IO
 
 import lrisk_cli
 from lrisk_cli.cli import run
-
-SECONDS = 30
 
 
 def load_everything() -> None:
@@ -44,8 +42,8 @@ def start(folder: Path, arguments: list[str], streams: tuple[IO[bytes], IO[bytes
     os._exit(code)
 
 
-def serve() -> None:
-    """Answer until nobody asks; a command that takes too long ends by an alarm."""
+def serve(seconds: int) -> None:
+    """Answer until nobody asks; a command that takes longer ends by an alarm."""
     load_everything()
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
@@ -54,8 +52,8 @@ def serve() -> None:
         with TemporaryFile() as out, TemporaryFile() as talk:
             child = start(asked["folder"], asked["arguments"], (out, talk))
             signal.signal(signal.SIGALRM, lambda *_, pid=child: os.kill(pid, signal.SIGKILL))
-            signal.alarm(SECONDS)
-            _, status = os.waitpid(child, 0)
+            signal.alarm(seconds)
+            _, status, used = os.wait4(child, 0)
             signal.alarm(0)
             texts = []
             for stream in (out, talk):
@@ -63,9 +61,10 @@ def serve() -> None:
                 texts.append(stream.read().decode("utf-8", "backslashreplace"))
         for name in asked["environment"]:
             del os.environ[name]
-        answers.write(json.dumps([os.waitstatus_to_exitcode(status), *texts]) + "\n")
+        figures = used.ru_utime + used.ru_stime, used.ru_maxrss << 10
+        answers.write(json.dumps([os.waitstatus_to_exitcode(status), *texts, *figures]) + "\n")
         answers.flush()
 
 
 if __name__ == "__main__":
-    serve()
+    serve(int(sys.argv[1]))

@@ -113,3 +113,15 @@ def test_no_label_is_swapped_where_the_probabilities_are_right() -> None:
     p = RNG.uniform(0.5, 1.0, 5000)
     seen = np.where(RNG.random(5000) < p, p, 1.0 - p)
     assert swap_fraction(-np.log(seen), 2) < 0.02
+
+
+def test_a_fraction_of_all_rows_flags_all_but_the_least() -> None:
+    losses = np.array([4.0, 1.0, 3.0, 2.0])
+    threshold = find_threshold(losses, SQUARED, 1.0)
+    assert np.count_nonzero(scores(losses, SQUARED, threshold) > threshold.threshold) == 3
+
+
+@pytest.mark.parametrize("largest", [1e160, np.inf, np.nan])
+def test_sizes_that_cannot_be_squared_are_answered_with_a_sentence(largest: float) -> None:
+    with pytest.raises(DataError, match="too large for a number"):
+        fit_scales(np.array([1.0, 2.0, 3.0, largest]))

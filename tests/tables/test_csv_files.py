@@ -256,3 +256,13 @@ def test_a_nul_byte_is_refused_wherever_it_is(tmp_path, monkeypatch):
         path.write_bytes(b"n,name\r\n" + b"1,a\r\n" * n_before + b"2,b\0\r\n3,c\r\n")
         with pytest.raises(DataError, match=rf"t\.csv, line {n_before + 2}: a NUL byte"):
             all_texts(path)
+
+
+def test_a_byte_order_mark_inside_the_file_stays_in_its_cell(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 16)
+    path = tmp_path / "t.csv"
+    path.write_text("name,y\n" + "\ufeffa,1\n" * 20, encoding="utf-8-sig")
+    (batches,) = [list(open_table([str(path)]).batches(["name"]))]
+    texts = [batch.columns["name"] for batch in batches]
+    assert len(texts) > 5
+    assert {text.values[code] for text in texts for code in text.codes} == {"\ufeffa"}

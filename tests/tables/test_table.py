@@ -371,3 +371,36 @@ def test_folders_name_columns_and_padded_ones_stay_text(tmp_path):
     }
     (batch, _) = open_table([str(tmp_path)]).batches(["part"])
     assert batch.columns["part"].values == ["00"]
+
+
+def test_a_damaged_arrow_batch_is_refused_and_never_followed_out_of_its_memory(tmp_path):
+    texts = pa.array(["ann", "bob", "cy"] * 20)
+    feather.write_feather(
+        pa.table({"t": texts, "y": range(60)}), tmp_path / "t.arrow", compression="uncompressed"
+    )
+    contents = bytearray((tmp_path / "t.arrow").read_bytes())
+    offsets = contents.index(np.array([0, 3, 6, 8], np.int32).tobytes())
+    contents[offsets + 8 : offsets + 12] = (2**30).to_bytes(4, "little")
+    assert "cannot be read" in refusal(tmp_path, bytes(contents), "t.arrow")
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_a_file_without_columns_is_refused(tmp_path, suffix):
+    path = tmp_path / f"t.{suffix}"
+    {"parquet": pq.write_table, "arrow": feather.write_feather}[suffix](pa.table({}), path)
+    with pytest.raises(DataError, match="no columns"):
+        open_table([str(path)])
+
+
+def test_folders_name_the_only_columns_that_can_be_used(tmp_path):
+    for year in (2012, 2013):
+        (tmp_path / f"year={year}").mkdir()
+        pq.write_table(pa.table({"l": [[1], [2]]}), tmp_path / f"year={year}" / "t.parquet")
+    batches = list(open_table([str(tmp_path)]).batches(["year"]))
+    assert [batch.columns["year"].tolist() for batch in batches] == [[2012.0] * 2, [2013.0] * 2]
+
+
+@pytest.mark.parametrize("cell", ["nan(1)", "-nan(ind)", "NAN(0x1)"])
+def test_nan_with_a_code_is_no_number(tmp_path, cell):
+    message = refusal(tmp_path, f"x,y\n1.5,1\n2.5,2\n{cell},3\n4,4\n")
+    assert f"row 2: {cell!r} is not a number" in message

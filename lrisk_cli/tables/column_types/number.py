@@ -102,9 +102,13 @@ NUMBER, INTEGER, DURATION = NumberType(), IntegerType(), DurationType()
 def _parse(column: pa.Array) -> tuple[Array, Flags | None]:
     """Numbers of cells of text, and which of the cells are none."""
     try:
-        return to_floats(compute.cast(column, pa.float64())), None
+        numbers = to_floats(compute.cast(column, pa.float64()))
+        # Arrow takes nan(1) for a number too, so cells that are NaN are looked at again.
+        if np.count_nonzero(np.isnan(numbers)) == column.null_count:
+            return numbers, None
     except pa.ArrowInvalid:
-        trimmed = compute.trim(column)
+        pass
+    trimmed = compute.trim(column)
     spelled = compute.matches(trimmed, NUMBER_PATTERN)
     numbers = np.full(len(column), np.nan)
     known = compute.cast(compute.keep(trimmed, spelled), pa.float64())
