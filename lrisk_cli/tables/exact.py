@@ -11,7 +11,9 @@ from lrisk_cli.types import Array, Flags
 EXACT = 1 << 53  # up to here every integer is a float64, and then no longer
 LARGEST_POWER = 22  # of ten that is a float64
 _NANO = 1000  # nanoseconds per microsecond
-UNITS_PER_DAY = {unit: 86_400 * 1000**k for k, unit in enumerate(("s", "ms", "us", "ns"))}
+UNITS_PER_DAY: dict[str, int] = {
+    unit: 86_400 * 1000**k for k, unit in enumerate(("s", "ms", "us", "ns"))
+}
 # Dates are this many days from 1970 at most, about 27,379 years; beyond 32,767 Arrow spells none.
 MOST_DAYS = 10_000_000
 
@@ -26,7 +28,8 @@ def decimal_numbers(column: pa.Array) -> Array:
         exact &= high == low >> 63
     # An operation on two exact operands rounds once.
     power = float(10 ** min(abs(scale), LARGEST_POWER))
-    numbers: Array = low / power if scale >= 0 else low * power
+    digits = low.astype(np.float64)
+    numbers: Array = digits / power if scale >= 0 else digits * power
     nulls = null_flags(column)
     rest = np.flatnonzero(~exact if nulls is None else ~exact & ~nulls)
     if len(rest):

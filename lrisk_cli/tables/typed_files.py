@@ -195,7 +195,7 @@ def _check(column: pa.Array, place: str, first_row: int) -> None:
 
 
 def _find_undecodable(column: pa.Array) -> int | None:
-    """The first row whose text is not UTF-8, if there is one: a dictionary may hold unused texts."""
+    """The first row whose text is not UTF-8, if there is one: texts may be unused."""
     cells = compute.cast(compute.dictionary_decode(column), pa.large_binary()).to_pylist()
     for row, cell in enumerate(cells):
         try:

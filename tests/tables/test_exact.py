@@ -63,7 +63,8 @@ def test_what_is_under_a_null_is_never_looked_at():
     seconds = pa.py_buffer(np.array([86_400, 2**62, -43_200]))
     column = pa.Array.from_buffers(pa.timestamp("s"), 3, [buffers[0], seconds])
     days, invalid = DATE.read(column)
-    assert str(days.tolist()) == "[1.0, nan, -0.5]" and invalid is None
+    assert str(days.tolist()) == "[1.0, nan, -0.5]"
+    assert invalid is None
     assert CATEGORY.read(column)[1] is None
 
 
@@ -97,7 +98,7 @@ def test_nanoseconds_of_text_count():
     counts = [second + 123456789, second + 123456000, -60 * 10**9, second + 123456700, second + 1]
     assert DATE.read(pa.array(texts))[0].tolist() == [each / PER_DAY["ns"] for each in counts]
     # As Arrow writes them, read by Arrow itself.
-    texts, counts = texts[2:3] + ["2023-11-14 22:13:20.000000000"], [counts[2], second]
+    texts, counts = [*texts[2:3], "2023-11-14 22:13:20.000000000"], [counts[2], second]
     assert DATE.read(pa.array(texts))[0].tolist() == [each / PER_DAY["ns"] for each in counts]
 
 
@@ -126,9 +127,11 @@ def test_a_time_that_no_calendar_or_clock_has_is_invalid_in_every_reading(name, 
         column = pa.DictionaryArray.from_arrays(pa.array(range(len(column))), column)
     numbers, invalid = type_.read(column)
     assert (invalid.offset, invalid.text, invalid.count, invalid.retype) == (1, text, count, False)
-    assert np.isfinite(numbers[0]) and np.isnan(numbers[1])
+    assert np.isfinite(numbers[0])
+    assert np.isnan(numbers[1])
     texts, as_category = CATEGORY.read(column)
-    assert texts.codes[0] >= 0 and texts.codes[1] == -1
+    assert texts.codes[0] >= 0
+    assert texts.codes[1] == -1
     assert not any("out of range" in text for text in texts.values)
     assert as_category == invalid == find_impossible_time(column)
     assert type_.read(column, Spelling(missing=("-999",)))[1] == invalid

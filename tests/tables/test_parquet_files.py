@@ -140,7 +140,8 @@ def test_long_texts_under_a_name_with_a_point_are_refused_too(tmp_path):
 
 def rename_bytes(path: Path, old: bytes, new: bytes) -> None:
     data = path.read_bytes()
-    assert old in data and len(old) == len(new)
+    assert old in data
+    assert len(old) == len(new)
     path.write_bytes(data.replace(old, new))
 
 
@@ -173,8 +174,10 @@ def test_decimals_are_read_from_every_physical_type(tmp_path):
 def test_old_timestamps_and_narrow_numbers_are_read_exactly(tmp_path):
     moments = pa.array(np.array(["2020-02-29T06:00", "1815-06-18T12:00"], "M8[ns]"))
     table = pa.table({
-        "t": moments, "u": pa.array([2**32 - 1, 5], pa.uint32()), "w": pa.array([255, 0], pa.uint8()),
-        "h": pa.array(np.array([0.1, 65504], np.float16)), "v": pa.array([2**64 - 1, 3], pa.uint64()),
+        "t": moments,
+        "u": pa.array([2**32 - 1, 5], pa.uint32()), "w": pa.array([255, 0], pa.uint8()),
+        "h": pa.array(np.array([0.1, 65504], np.float16)),
+        "v": pa.array([2**64 - 1, 3], pa.uint64()),
     })  # fmt: skip
     path = str(tmp_path / "t.parquet")
     pq.write_table(table, path, use_deprecated_int96_timestamps=True, store_schema=False)

@@ -115,7 +115,8 @@ def check_readings(path: str, expected: list, original: pa.Array) -> None:
     """As the column type that it has, as categories that differ as the cells do, and as an id."""
     assert column(path) == expected
     texts = column(path, dtype="category")
-    assert len(set(texts)) == len(set(expected)) and None not in texts
+    assert len(set(texts)) == len(set(expected))
+    assert None not in texts
     if all(isinstance(each, float | int) for each in expected):
         assert column(path, dtype="number") == expected
     if not pa.types.is_temporal(original.type):
@@ -182,7 +183,7 @@ def test_a_time_that_no_calendar_has_is_refused_by_column_and_row(tmp_path, monk
     seconds = np.arange(N) * 86_400
     seconds[17] = 2**62
     columns = {"c": pa.array(seconds).view(pa.timestamp("s")), "x": np.arange(N) % 7 * 1.0}
-    path = write(tmp_path / "t.arrow", {**columns, "y": np.arange(N) % 5 * 1.0})
+    write(tmp_path / "t.arrow", {**columns, "y": np.arange(N) % 5 * 1.0})
     place = f"t.arrow, column 'c', row 17: '{2**62} s' is not a date that calendars have; "
     command = ("fit", "t.arrow", "--target", "y", "--risk", "mean")
     for options in ((), ("--dtype", "c=category"), ("--dates", "parts"), ("--dry-run",)):
@@ -224,7 +225,8 @@ def test_a_class_beyond_2_to_the_53_takes_no_neighbour_for_its_own(tmp_path, mon
     assert answer(tmp_path, monkeypatch, capsys, *command)[0] == 0
     assert answer(tmp_path, monkeypatch, capsys, "evaluate", "m.json", "t.parquet")[0] == 0
     code, told = answer(tmp_path, monkeypatch, capsys, "evaluate", "m.json", "odd.parquet")
-    assert code == 3 and str(2**53 + 3) in told
+    assert code == 3
+    assert str(2**53 + 3) in told
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

@@ -74,7 +74,8 @@ class DateType(NumericType):
         seconds = since.days * 86_400 + since.seconds
         rest = 0 if nanoseconds is None else int(nanoseconds[0].ljust(3, "0"))
         # Integers, whose quotient is rounded once.
-        return (seconds * 10**9 + since.microseconds * 1000 + rest) / UNITS_PER_DAY["ns"]
+        count = (seconds * 1_000_000 + since.microseconds) * 1000 + rest
+        return count / UNITS_PER_DAY["ns"]
 
 
 DATE = DateType()
