@@ -88,21 +88,22 @@ def show(folder: Path) -> tuple[float, int, str]:
 
 
 @pytest.fixture(scope="module")
-def base_seconds(tmp_path_factory) -> float:
-    """What it takes to refuse nothing much."""
+def base(tmp_path_factory) -> tuple[float, int]:
+    """Seconds and kilobytes that it takes this interpreter to refuse nothing much."""
     folder = tmp_path_factory.mktemp("base")
     (folder / "evil.json").write_text("{}")
-    return show(folder)[0]
+    return show(folder)[:2]
 
 
 @pytest.mark.parametrize("shape", HOSTILE)
-def test_a_hostile_file_is_refused_quickly_and_in_little_memory(tmp_path, shape, base_seconds):
-    (tmp_path / "evil.json").write_bytes(HOSTILE[shape]())
+def test_a_hostile_file_is_refused_quickly_and_in_little_memory(tmp_path, shape, base):
+    n_bytes = (tmp_path / "evil.json").write_bytes(HOSTILE[shape]())
     seconds, kilobytes, line = show(tmp_path)
     assert re.fullmatch(r"lrisk: error: evil\.json: (damaged|not a) model file.*\n", line)
     assert len(line) < 300
-    assert seconds < base_seconds + 1.0
-    assert kilobytes < 200_000
+    assert seconds < base[0] + 1.0
+    # The file itself is held, and hardly more.
+    assert kilobytes < base[1] + n_bytes / 1000 + 21_000
 
 
 def test_a_gigabyte_is_not_even_read(tmp_path):
