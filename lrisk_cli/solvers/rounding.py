@@ -167,7 +167,7 @@ def _lost(problem: Problem, lam: Array, coefs: Array) -> float:
     if not small.any():
         return 0.0
     sums = problem.rows.magnitudes(small.astype(np.float64)[:, None])
-    return lost * coefs.shape[1] * (_norm(sums) + len(sums))
+    return float(lost * coefs.shape[1] * (_norm(sums) + len(sums)))
 
 
 def _moved(coefs: Array | Wide, errors: Array | None) -> float:
