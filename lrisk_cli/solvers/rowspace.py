@@ -6,6 +6,7 @@ curvature of the loss, q its derivatives. Then H^-1 = (I - X_S' (K + mu M^-1)^-1
 """
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 from lrisk_cli.risk.row_weights import Tied
@@ -33,7 +34,11 @@ class RowCurvature:
         total = bends.copy()
         if tied is not None:
             total[tied.rows] += derivatives[tied.rows] ** 2
-        self._rows = np.flatnonzero(total > STRAIGHT * float(total.max()))
+        most = float(total.max())
+        if not most < np.inf:
+            raise LinAlgError("a row that bends more than numbers can tell")
+        self._bends = total > STRAIGHT * most
+        self._rows = np.flatnonzero(self._bends)
         self._mu, self._B = problem.mu, total[self._rows]
         whole = len(self._rows) == problem.n_rows
         self._bent = problem.rows if whole else problem.rows.take(self._rows)
@@ -51,10 +56,12 @@ class RowCurvature:
 
     def _tie(self, A: Array, rows: NDArray[np.intp], q: Array, D: Array, B: Array) -> None:
         """Add mu v v' of one block to A."""
-        u = q[rows] / np.sqrt(len(rows))
-        # 1 - u' B^-1 u without cancellation: B = D + q^2.
-        slack = max(float(np.mean(D[rows] / B[rows])), np.finfo(np.float64).tiny)
-        v = u / B[rows] * np.sqrt(self._mu / slack)
+        bent = self._bends[rows]
+        size, n_straight, rows = len(rows), int(np.sum(~bent)), rows[bent]
+        u = q[rows] / np.sqrt(size)
+        # 1 - u' B^-1 u without cancellation: B = D + q^2. Rows that are left out have no part in u.
+        slack = (float(np.sum(D[rows] / B[rows])) + n_straight) / size
+        v = u / B[rows] * np.sqrt(self._mu / max(slack, np.finfo(np.float64).tiny))
         at = np.searchsorted(self._rows, rows)
         A[np.ix_(at, at)] += np.outer(v, v)
         self._blocks.append((at, u))
