@@ -288,7 +288,8 @@ def decode_file(data: bytes, label: str) -> ModelFile | ClustersFile:
         file = msgspec.json.decode(data, type=_FILES[kind])
         check_keys(data)
         return file
-    except (ValueError, RecursionError) as error:
+    # Before 0.21, the errors of msgspec are no ValueErrors.
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise damaged(label, error) from None
 
 

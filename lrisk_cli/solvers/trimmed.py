@@ -53,7 +53,7 @@ def solve_trimmed(
         return _Search(problem, solver_run).run(begin)
     some = _sample(problem, rows)
     found = _Search(some, SolverRun(some, limits)).run([_restrict(start, rows) for start in begin])
-    best = min(found.starts, key=lambda ended: ended.objective).name
+    best = _first_best(found.starts)
     from_sample = [start for start in begin if start.name == best and best == INLIERS_START]
     if not from_sample:
         from_sample = [Start(best, problem.at(found.W, problem.row_weighter()).lam)]
@@ -171,6 +171,12 @@ def _restrict(start: Start, rows: NDArray[np.intp]) -> Start:
     total = float(weights.sum())
     even = np.full(len(rows), 1.0 / len(rows))
     return Start(start.name, weights / total if total > 0.0 else even)
+
+
+def _first_best(ended: tuple[Ended, ...]) -> str:
+    """The first start that led to the least objective, up to rounding: libraries round apart."""
+    least = min(each.objective for each in ended)
+    return next(each.name for each in ended if each.objective <= least + SAME * abs(least))
 
 
 def _best_of(ended: tuple[Ended, ...], best: str) -> str:
