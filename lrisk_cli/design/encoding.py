@@ -17,7 +17,6 @@ from lrisk_cli.native.kernels import core
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.cells import Texts, shortest_text, spell_numbers
-from lrisk_cli.tables.exact import EXACT
 from lrisk_cli.tables.table import Batch
 from lrisk_cli.types import Array, Codes, Flags, Targets
 
@@ -41,9 +40,7 @@ class Target:
             numbers = [float(label) for label in self.classes]
         except ValueError:
             return "category"
-        # To a number beyond 2^53 other integers are rounded, which are not of its class.
-        exact = all(abs(number) < EXACT for number in numbers)
-        return "number" if exact and shortest_text(numbers) == list(self.classes) else "category"
+        return "number" if shortest_text(numbers) == list(self.classes) else "category"
 
     def encode(self, cells: Array | Texts) -> Targets:
         """y of each row. A missing number is NaN; a missing or unknown class is -1."""
