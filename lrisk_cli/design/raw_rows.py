@@ -14,7 +14,7 @@ from lrisk_cli.names import Missing
 from lrisk_cli.native.kernels import core
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.tables.arrays import Buffer, arrow_of
-from lrisk_cli.tables.cells import Texts
+from lrisk_cli.tables.cells import InvalidCell, Texts
 from lrisk_cli.tables.fingerprint import Fingerprint
 from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.table import Batch, Column, Table, join_arrays
@@ -233,6 +233,17 @@ class _Matrix:
             core.place_columns(list(columns), low, first_column, block[low : low + step])
 
 
+def _note_invalid(name: str, cell: InvalidCell) -> str:
+    """What a user should know about invalid cells that count as missing."""
+    such = f"(such as {quote(cell.text)}), taken as missing"
+    if not cell.retype:
+        return f"column '{name}': {cell.count} cells are no valid dates or times {such}"
+    return (
+        f"column '{name}': {cell.count} cells are not numbers {such}; if they mean something, pass "
+        f"{opt('dtype', f'{name}=category')}"
+    )
+
+
 class _RowCollector:
     """Collects batches of some or all columns; the buffer grows in place, so nothing is copied."""
 
@@ -260,7 +271,7 @@ class _RowCollector:
         self._exposures: list[Array] = []
         # For each row how early its first missing column comes, counted from behind; 0: none.
         self._blame = np.zeros(0, np.int32)
-        self._invalid: dict[str, tuple[str, int]] = {}
+        self._invalid: dict[str, InvalidCell] = {}
         self._fingerprint = Fingerprint()
 
     @property
@@ -285,8 +296,10 @@ class _RowCollector:
         if has_missing:
             self._note_missing(columns, batch)
         for name, cell in batch.invalid.items():
-            text, count = self._invalid.get(name, (cell.text, 0))
-            self._invalid[name] = (text, count + cell.count)
+            first = self._invalid.get(name)
+            self._invalid[name] = (
+                cell if first is None else replace(first, count=first.count + cell.count)
+            )
         numeric = [name for name in columns if name in self._places]
         if numeric:
             # Groups keep the order of the features, so their numbers lie side by side.
@@ -323,11 +336,7 @@ class _RowCollector:
         if dropped:
             self._blame.resize(n_read, refcheck=False)
             raw = keep_rows(raw, np.flatnonzero(self._blame == 0))
-        notes = tuple(
-            f"column '{name}': {count} cells are not numbers (such as {quote(text)}), taken as "
-            f"missing; if they mean something, pass {opt('dtype', f'{name}=category')}"
-            for name, (text, count) in self._invalid.items()
-        )
+        notes = tuple(_note_invalid(name, cell) for name, cell in self._invalid.items())
         row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))
         return UsableRows(raw, row_counts, self._fingerprint.digest(n_read), notes)
 

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from lrisk_cli.names import Task
 from lrisk_cli.tables.cells import Texts, shortest_text, spell_numbers
-from lrisk_cli.tables.exact import EXACT
 from lrisk_cli.types import Array, Codes, Flags, Targets
 
 Selection: TypeAlias = slice | npt.NDArray[np.int64]
@@ -125,9 +124,7 @@ class ClassTarget(Target):
             numbers = [float(label) for label in self.classes]
         except ValueError:
             return "category"
-        # To a number beyond 2^53 other integers are rounded, which are not of its class.
-        exact = all(abs(number) < EXACT for number in numbers)
-        return "number" if exact and shortest_text(numbers) == list(self.classes) else "category"
+        return "number" if shortest_text(numbers) == list(self.classes) else "category"
 
     @property
     def summary(self) -> str:
