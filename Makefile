@@ -9,12 +9,14 @@ KERNELS = $(wildcard lrisk_cli/*.pyx lrisk_cli/native/*.pxi)
 BASE ?= 64e8142
 WINE = sample_data/wine_quality_red.csv
 
-.PHONY: help build demo test same check format bench bench-quick bench-against paper torture fuzz \
-	corpora images clean
+.PHONY: help build demo test test-floor test-matrix same check format bench bench-quick bench-against \
+	paper torture fuzz corpora images clean
 
 help:
 	@echo 'make demo    build, fit the shipped wine sample for its tail and for its mean, compare'
 	@echo 'make test    build, run every test, print how much of the code they reach'
+	@echo 'make test-floor   run the tests with the lowest versions that pyproject.toml allows'
+	@echo 'make test-matrix  run the tests with every supported Python that is found here'
 	@echo 'make same    compare the results of about 190 commands with those of commit BASE=$(BASE)'
 	@echo 'make check   formatting, lint, types, Cython lint'
 	@echo 'make build   make .venv, compile the kernels, install lrisk and its tools there'
@@ -59,6 +61,14 @@ test: $(BUILT)
 	@rm -rf build/coverage && mkdir -p build/coverage
 	$(BIN)/coverage run -m pytest -n $(WORKERS)
 	@$(BIN)/python tests/coverage_figures.py
+
+# Each in a copy of the tree, in build/matrix. TESTS="tests/tables -x" runs a part of them;
+# PYTHONS="python3.12 /path/to/python" names the interpreters.
+test-floor:
+	@$(PYTHON) tests/matrix/matrix.py --floor --pythons '$(PYTHONS)' -- -n $(WORKERS) $(TESTS)
+
+test-matrix:
+	@$(PYTHON) tests/matrix/matrix.py --pythons '$(PYTHONS)' -- -n $(WORKERS) $(TESTS)
 
 # The base is built and recorded once, in build/same. K=fit-kernel picks cases.
 same: $(BUILT)

@@ -4,10 +4,13 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# The same examples in every run of all tests; fresh ones, and many more, for `make fuzz`.
-settings.register_profile("steady", derandomize=True)
+# The same examples in every run of all tests; fresh ones, and many more, for `make fuzz`. How long
+# an example takes depends on what else the machine does, and is no property of the program.
+settings.register_profile(
+    "steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("long", max_examples=5000, deadline=None)
 settings.load_profile("steady")
 # A shell that runs tests in the background ignores interruptions, and so would the programs that

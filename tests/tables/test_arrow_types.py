@@ -91,6 +91,10 @@ def test_every_type_is_a_number_a_category_or_what_it_looks_like(tmp_path, name,
     cells, kind, numbers, texts = TYPES[name]
     path, table = str(tmp_path / f"t.{suffix}"), pa.table({"c": cells})
     if suffix == "parquet":
+        if name == "text view" and int(pa.__version__.partition(".")[0]) < 21:
+            pytest.skip(
+                "PYARROW BELOW 21: it reads views of text, and cannot write them to Parquet"
+            )
         pq.write_table(table, path)
     else:
         with pa.ipc.new_stream(path, table.schema) as writer:
