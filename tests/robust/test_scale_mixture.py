@@ -113,3 +113,13 @@ def test_no_label_is_swapped_where_the_probabilities_are_right() -> None:
     p = RNG.uniform(0.5, 1.0, 5000)
     seen = np.where(RNG.random(5000) < p, p, 1.0 - p)
     assert swap_fraction(-np.log(seen), 2) < 0.02
+
+
+@pytest.mark.parametrize("unit", [2.0**-500, 2.0**600])
+def test_the_mixture_of_scales_follows_the_unit_where_squares_leave_the_range(unit: float) -> None:
+    rng = np.random.default_rng(3)
+    sizes = np.abs(np.concatenate([rng.standard_normal(200), 50.0 * rng.standard_normal(20)]))
+    plain, scaled = fit_scales(sizes), fit_scales(unit * sizes)
+    assert scaled.inlier_scale == pytest.approx(unit * plain.inlier_scale, rel=1e-9)
+    np.testing.assert_allclose(scaled.inlier(unit * sizes), plain.inlier(sizes), atol=1e-9)
+    assert plain.fraction == pytest.approx(20 / 220, abs=0.03)
