@@ -16,7 +16,7 @@ DIGITS, MANY_DIGITS = 150, 1000
 CONTEXT = Context(prec=DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
 ZERO, ONE, HALF = Decimal(0), Decimal(1), Decimal("0.5")
 # Below this size series replace differences that would cancel.
-SMALL = Decimal("1e-25")
+SMALL, NEAR, TERMS = Decimal("1e-25"), Decimal("0.01"), 50
 # Where the mean of a count is e^300 times the count, its loss goes on along its tangent.
 STEEPEST = Decimal(300)
 # An optimum is known when it is bracketed to this fraction.
@@ -37,9 +37,12 @@ def log1p(x: Decimal) -> Decimal:
 
 def exponential_excess(t: Decimal) -> Decimal:
     """exp(t) - 1 - t."""
-    if abs(t) < SMALL:
-        return HALF * t * t * (1 + t / 3 * (1 + t / 4))
-    return t.exp() - 1 - t
+    if abs(t) > NEAR:
+        return t.exp() - 1 - t
+    total, term = ZERO, HALF * t * t
+    for k in range(3, 3 + TERMS):
+        total, term = total + term, term * t / k
+    return total
 
 
 def log_mean_over_count(z: Decimal, y: Any) -> tuple[Decimal, Decimal, Decimal]:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[1]
-GROUPS = ("speed", "memory", "papers")
+GROUPS = ("speed", "memory", "reliability", "papers")
 # Guards against regressions that fit into five minutes together, with --quick.
 QUICK = (
     "speed/process", "speed/sort", "speed/steps", "speed/newton", "speed/kernels", "speed/clusters",
     "speed/reading", "speed/quantiles", "memory/fit", "memory/scoring",
+    "reliability/certificates",
 )  # fmt: skip
 # Compares two builds of lrisk, so it cannot run without arguments.
 ON_DEMAND = ("speed/against",)

@@ -259,7 +259,8 @@ def check(problem: Problem, solution: Solution, printed: dict, outcome: Outcome)
         return
     if problem.falling:
         return
-    if not fit["gap"] >= 0.0 or not fit["absolute_gap"] >= 0.0:
+    # Zero coefficients and the bound 0 have a gap of 1e6.
+    if not 0.0 <= fit["gap"] <= 1.000001e6 or not fit["absolute_gap"] >= 0.0:
         outcome.faults.append(f"a gap of {fit['gap']}, {fit['absolute_gap']}")
     exact, W = ExactProblem(problem), decimals(solution.W)
     objective, bound = Decimal(fit["objective"]), Decimal(fit["lower_bound"])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 from lrisk_cli.native.cholesky import cho_factor_lifted, cho_solve
@@ -32,17 +33,32 @@ class Solvable(Protocol):
 
 
 class Dense:
-    """H as a matrix, factored when it is first solved with; lifted a little where singular."""
+    """H as a matrix, factored when it is first solved with; lifted a little where singular.
+
+    Where no lift of H will do, because its columns differ too much, one of H with unit diagonals.
+    """
 
     def __init__(self, H: Array) -> None:
         self.H = H
         self._factor: Array | None = None
+        self._scale: Array | None = None
 
     def solve(self, gradients: Array) -> Array:
         if self._factor is None:
-            self._factor = cho_factor_lifted(self.H)
-        flat = cho_solve(self._factor, gradients.reshape(-1, len(self.H)).T)
+            self._factor = self._factored()
+        columns = gradients.reshape(-1, len(self.H)).T
+        if self._scale is None:
+            flat = cho_solve(self._factor, columns)
+        else:
+            flat = self._scale * cho_solve(self._factor, self._scale * columns)
         return np.ascontiguousarray(flat.T).reshape(gradients.shape)
+
+    def _factored(self) -> Array:
+        try:
+            return cho_factor_lifted(self.H)
+        except LinAlgError:
+            self._scale = 1.0 / np.sqrt(np.diag(self.H))[:, None]
+            return cho_factor_lifted(self.H * self._scale * self._scale.T)
 
 
 def bends(problem: Problem, Z: Array, lam: Array) -> Array:

@@ -145,7 +145,8 @@ def _with_errors(
 
 def _norm(a: Array | Wide) -> float:
     """||a||, also where squares would leave the range of numbers."""
-    norm = float(np.linalg.norm(a))
+    with np.errstate(over="ignore"):
+        norm = float(np.linalg.norm(a))
     if SMALLEST < norm < LARGEST:
         return norm
     largest = np.abs(a).max(initial=0.0)

@@ -22,6 +22,8 @@ PROOF_SHARE = 0.1
 GAVE_OUT = "stopped because rounding hides what is left"
 # Sums of smaller numbers than this lose digits, so a smaller bound is none.
 LEAST_BOUND = 1e-290
+# Objectives that exceed that at zero by more than this fraction are worse by more than rounding.
+WORSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +231,12 @@ class SolverRun:
         """The result; `why` tells what ended the run if the gap was not proved.
 
         The best point is evaluated once more, so that what is reported does not depend on how the
-        solver kept its margins.
+        solver kept its margins; where these had lost all digits, zero coefficients may be better.
         """
         point = self.problem.at(self.W, self.row_weighter)
+        if not point.smoothed <= (1.0 + WORSE) * self.smoothed_at_zero:
+            self.W = np.zeros(self.problem.shape)
+            point = self.problem.at(self.W, self.row_weighter)
         self.best, self.best_smoothed = point.objective, point.smoothed
         if not self.problem.falling and np.isinf(self.smoothed_bound):
             # Equal weights have no penalty, so that the smoothed risk is not negative either.

@@ -23,7 +23,7 @@ def readme_rows() -> list[list[str]]:
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in text.splitlines()
-        if re.match(r"\| `(speed|memory|papers)/", line)
+        if re.match(r"\| `(speed|memory|reliability|papers)/", line)
     ]
     return [[cells[0].strip("`"), *cells[1:]] for cells in rows]
 

@@ -216,6 +216,7 @@ def damage(path: Path, *keys: object, value: object) -> None:
         (("kind",), "forest", "kind"),
         (("task",), "classification", "0 classes do not fit the task"),
         (("classes",), ["a", "b"], "2 classes do not fit the task"),
+        (("classes",), ["a"], "1 classes do not fit the task"),
         (("loss",), "logistic", "logistic loss does not fit regression"),
         (("risk",), "superquantile:7", "must be in"),
         (("risk",), "worst", "unknown risk"),

@@ -179,3 +179,14 @@ def test_the_subquantile_weighs_by_a_threshold_as_by_a_sort(
     core.sorted_weights(losses, np.argsort(losses).astype(np.int32), sigma, expected)
     lam = RowWeighter(spectrum, sigma).weigh(losses).lam
     np.testing.assert_allclose(lam, expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("smoothing", [SmoothingName.L2, SmoothingName.ENTROPY])
+@pytest.mark.parametrize("risk", ["superquantile:0.9", "extremile:2"])
+def test_a_smoothing_beyond_all_losses_gives_their_mean(
+    smoothing: SmoothingName, risk: str
+) -> None:
+    losses, spectrum = np.array([3.0, 1.0, 0.25, 0.5, 2.0, 1.5, 7.0]), parse_risk(risk)
+    nu = Smoothing(smoothing, 1e131)
+    weighed = RowWeighter(spectrum, spectrum.weights(len(losses)), nu).weigh(losses)
+    assert weighed.smoothed == pytest.approx(losses.mean(), rel=1e-15)

@@ -121,7 +121,11 @@ def test_a_fraction_of_all_rows_flags_all_but_the_least() -> None:
     assert np.count_nonzero(scores(losses, SQUARED, threshold) > threshold.threshold) == 3
 
 
-@pytest.mark.parametrize("largest", [1e160, np.inf, np.nan])
-def test_sizes_that_cannot_be_squared_are_answered_with_a_sentence(largest: float) -> None:
-    with pytest.raises(DataError, match="too large for a number"):
-        fit_scales(np.array([1.0, 2.0, 3.0, largest]))
+@pytest.mark.parametrize("unit", [2.0**-500, 2.0**600])
+def test_the_mixture_of_scales_follows_the_unit_where_squares_leave_the_range(unit: float) -> None:
+    rng = np.random.default_rng(3)
+    sizes = np.abs(np.concatenate([rng.standard_normal(200), 50.0 * rng.standard_normal(20)]))
+    plain, scaled = fit_scales(sizes), fit_scales(unit * sizes)
+    assert scaled.inlier_scale == pytest.approx(unit * plain.inlier_scale, rel=1e-9)
+    np.testing.assert_allclose(scaled.inlier(unit * sizes), plain.inlier(sizes), atol=1e-9)
+    assert plain.fraction == pytest.approx(20 / 220, abs=0.03)
