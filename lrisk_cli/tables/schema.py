@@ -54,7 +54,9 @@ def check_dates(
 
 
 def _checked(source: Source, schema: FileSchema) -> FileSchema:
-    """The schema, refused where it has too many columns or one that a folder names too."""
+    """The schema, refused where it has no or too many columns or one that a folder names too."""
+    if not schema.names:
+        raise DataError(f"{source.label}: the table has no columns; nothing to work on")
     if len(schema.names) > MOST_COLUMNS:
         raise DataError(
             f"{source.label}: has {len(schema.names)} columns, more than the {MOST_COLUMNS} that "
