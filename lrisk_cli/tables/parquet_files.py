@@ -42,19 +42,15 @@ class ParquetReader(TypedReader):
         """The columns in batches of at most n_rows: never a whole row group."""
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(source.open()) as file:
-            metadata = file.metadata
-            chunks = None if _is_signed(source, metadata) else _text_chunks(file, names)
-            n_rows = min(n_rows, _affordable_rows(metadata, chunks, source.label))
-            dictionaries = [] if chunks is None else _with_dictionaries(chunks, coded)
         # Without threads and read-ahead each open column keeps a page or two, not its chunk.
+        how = {"pre_buffer": False, "buffer_size": READ_BYTES, "page_checksum_verification": True}
+        with pq.ParquetFile(source.open(), **how) as file:
+            metadata = file.metadata
+            chunks = _text_chunks(file, names)
+            n_rows = min(n_rows, _affordable_rows(metadata, chunks, source.label))
+            dictionaries = _with_dictionaries(chunks, coded)
         with pq.ParquetFile(
-            source.open(),
-            metadata=metadata,
-            read_dictionary=dictionaries,
-            pre_buffer=False,
-            buffer_size=READ_BYTES,
-            page_checksum_verification=True,
+            source.open(), metadata=metadata, read_dictionary=dictionaries, **how
         ) as file:
             n_read = 0
             for batch in file.iter_batches(n_rows, columns=list(names), use_threads=False):
@@ -68,10 +64,7 @@ class ParquetReader(TypedReader):
 
 
 def _is_signed(source: Source, metadata: Any) -> bool:
-    """Whether some columns are encrypted, though the footer is not: it is signed then.
-
-    Of such a column pyarrow ends the process instead of telling its size.
-    """
+    """Whether some columns are encrypted, though the footer is not: it is signed then."""
     with source.open() as stream:
         stream.seek(stream.size() - TAIL_BYTES)
         n_footer = int.from_bytes(stream.read(TAIL_BYTES)[:4], "little")
@@ -91,14 +84,18 @@ def _encrypted_columns(file: Any) -> Iterator[str]:
 
 def _text_chunks(file: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     """What the footer says about each chunk of the wanted columns of text."""
-    texts = {name for name in names if holds_text(file.schema_arrow.field(name).type)}
-    if not texts:
+    texts = [name for name in names if holds_text(file.schema_arrow.field(name).type)]
+    if not texts or not file.metadata.num_row_groups:
         return {}
+    # What is wrong with a chunk is an error here, and ends the process where its sizes are asked.
+    next(file.iter_batches(1, row_groups=[0], columns=texts, use_threads=False), None)
     # The path of a part of a structure is longer than its name, even if it looks like a name.
     leaves = map(file.schema.column, range(len(file.schema)))
     places = {leaf.name: at for at, leaf in enumerate(leaves) if leaf.name == leaf.path}
     groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
-    return {name: [group.column(places[name]) for group in groups] for name in texts & {*places}}
+    return {
+        name: [group.column(places[name]) for group in groups] for name in texts if name in places
+    }
 
 
 def _with_dictionaries(chunks: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[str]:
@@ -110,20 +107,16 @@ def _with_dictionaries(chunks: Mapping[str, Sequence[Any]], names: Sequence[str]
     return [name for name in names if used[name] and not used[name] & DELTAS]
 
 
-def _affordable_rows(metadata: Any, chunks: Mapping[str, Sequence[Any]] | None, label: str) -> int:
+def _affordable_rows(metadata: Any, chunks: Mapping[str, Sequence[Any]], label: str) -> int:
     """How many rows may be read at a time: texts may be long though compressed they are short.
 
-    chunks: of the texts; None if they are not to be looked at, so that all columns count. A column
-    whose cells are too long each is a DataError.
+    chunks: of the texts. A column whose cells are too long each is a DataError.
     """
     widest = 1.0
     for at in range(metadata.num_row_groups):
-        group = metadata.row_group(at)
-        if group.num_rows == 0:
-            continue
-        width = group.total_byte_size / group.num_rows if chunks is None else 0.0
-        for name, column in (chunks or {}).items():
-            cell = column[at].total_uncompressed_size / group.num_rows
+        n_rows, width = max(1, metadata.row_group(at).num_rows), 0.0
+        for name, column in chunks.items():
+            cell = column[at].total_uncompressed_size / n_rows
             if cell > LONGEST_CELL:
                 raise DataError(
                     f"{label}, column '{name}': its cells take {cell / 1e6:.3g} MB each, more "

@@ -37,12 +37,10 @@ def write(path: Path, how: str) -> None:
         "l": [[1], [2, 3]] * 12,
     })  # fmt: skip
     if how == "pages":
-        # A damaged histogram of the statistics of a text ends the process within pyarrow.
-        pq.write_table(table, path, row_group_size=10, write_statistics=False)
+        pq.write_table(table, path, row_group_size=10)
     elif how == "deltas":
         pq.write_table(table, path, compression="none", data_page_version="2.0",
-                       use_dictionary=False, column_encoding=DELTAS,
-                       write_statistics=False)  # fmt: skip
+                       use_dictionary=False, column_encoding=DELTAS)  # fmt: skip
     else:
         options = pa.ipc.IpcWriteOptions(compression="zstd" if how == "zstd" else None)
         start = pa.ipc.new_stream if how == "stream" else pa.ipc.new_file
