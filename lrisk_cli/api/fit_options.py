@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 from lrisk_cli.api.fit import Job
 from lrisk_cli.api.fit_files import FitFiles, name_files
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.evaluation.options.validation import Validation
-from lrisk_cli.evaluation.selection import Scheme, check_metric, default_metric
 from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import parse_loss
@@ -20,6 +20,9 @@ from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.solvers.select import SolverOptions
 from lrisk_cli.solvers.solution import Limits
 from lrisk_cli.tables.options import Data
+
+if TYPE_CHECKING:
+    from lrisk_cli.evaluation.selection import Scheme
 
 
 def make_job(
@@ -74,10 +77,12 @@ def make_fits(
 
 def make_scheme(
     validation: Validation, seed: int, fits: Sequence[FitOptions], task: Task
-) -> Scheme | None:
+) -> "Scheme | None":
     """How to choose among the fits, if that is asked for."""
     n_folds, metric, add = validation.cv, validation.select_by, opt("cv", 5)
     if n_folds is not None:
+        from lrisk_cli.evaluation.selection import Scheme, check_metric, default_metric
+
         return Scheme(n_folds, seed, check_metric(metric or default_metric(fits), task))
     if metric is not None:
         raise InvalidOption("select_by", f"has no meaning without folds to choose by; add {add}")

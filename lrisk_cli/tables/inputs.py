@@ -82,7 +82,9 @@ def make_inputs(
             raise InvalidOption("na_values", f"takes UTF-8 text, which no cell lacks; got {text!r}")
     spelling = Spelling(decimal, missing)
     allowance = make_allowance(memory_limit)
-    layout = Layout(_parse_delimiter(delimiter), ragged, rename_duplicates)
+    if ragged not in tuple(Ragged):
+        raise InvalidOption("ragged", f"takes {', '.join(Ragged)}; got {ragged!r}")
+    layout = Layout(_parse_delimiter(delimiter), Ragged(ragged), rename_duplicates)
     return Inputs(tuple(names), layout, spelling, allowance)
 
 

@@ -19,7 +19,7 @@ EXEMPT = {
     "matrix": {
         "clusters": "distances are computed on dense rows",
         "models/cluster_model.py": "the rows of clusters",
-        "evaluation/cluster_judging.py": "the rows that a page of clusters shows",
+        "evaluation/cluster_evaluation.py": "the rows that a page of clusters shows",
         "reports/cluster_plots.py": "the same",
         "design": "the matrix is written there; words about a few rows",
         "features/maps.py": "kernels of a few rows at a time",

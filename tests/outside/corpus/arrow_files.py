@@ -12,7 +12,7 @@ from pyarrow import feather, ipc
 
 from outside.corpus.base import BASE, N_ROWS, NAMES
 from outside.corpus.case import AsPeers, Case, Refused
-from outside.corpus.parquet_types import TABLE, typed_columns
+from outside.corpus.parquet_types import TABLE, far_timestamps, typed_columns
 from outside.readings import NESTED
 
 COMPRESSIONS = (None, "lz4", "zstd")
@@ -91,6 +91,9 @@ def _types() -> Iterator[Case]:
     for name, (array, held) in typed_columns().items():
         table = TABLE.add_column(0, "z", array)
         yield Case(f"type-{name}.arrow", _write(table.to_batches()), {"z": held, **BASE})
+    for name, array in far_timestamps().items():
+        table = TABLE.add_column(0, "z", array)
+        yield Case(f"type-{name}.arrow", _write(table.to_batches()), Refused("calendars"))
     texts = pa.array(NAMES)
     nested = [NESTED] * N_ROWS
     for name, array in {

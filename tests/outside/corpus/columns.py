@@ -55,7 +55,6 @@ def _categories() -> dict[str, tuple[list[str], list[Any]]]:
         "dot-dates": ["31.12.2020", "01.02.2021"],
         "month-names": ["1-Jan-2020", "2-Feb-2021"],
         "year-months": ["2020-01", "2020-12"],
-        "nanoseconds": ["2020-01-01T00:00:00.123456789", "2020-01-02T00:00:00.000000001"],
         "mixed-dates": ["2020-01-01", "yesterday"],
     }
     booleans = {
@@ -78,6 +77,10 @@ def _dates() -> dict[str, tuple[list[str], list[Any]]]:
     two = timezone(timedelta(hours=2))
     half = timezone(-timedelta(hours=9, minutes=30))
     return {
+        "nanoseconds": (
+            ["2020-01-01T00:00:00.123456789", "1970-01-02T00:00:00.000000001"],
+            [Moment(18_262 * DAY + 123_456_789), Moment(DAY + 1)],
+        ),
         "dates": (["2020-01-01", "1999-12-31"], [date(2020, 1, 1), date(1999, 12, 31)]),
         "date-edges": (["0001-01-01", "9999-12-31"], [date(1, 1, 1), date(9999, 12, 31)]),
         "leap-days": (["2020-02-29", "2000-02-29"], [date(2020, 2, 29), date(2000, 2, 29)]),

@@ -38,6 +38,9 @@ def cases() -> Iterator[Case]:
     for name, (array, held) in typed_columns().items():
         table = TABLE.add_column(0, "z", array)
         yield Case(f"{name}.parquet", to_parquet(table), {"z": held, **BASE})
+    for name, array in far_timestamps().items():
+        table = TABLE.add_column(0, "z", array)
+        yield Case(f"{name}.parquet", to_parquet(table), Refused("calendars"))
     yield from _refused()
 
 
@@ -140,10 +143,8 @@ def _times() -> dict[str, tuple[pa.Array, list[Any]]]:
         moments[f"duration-{unit}"] = pa.array(spans, pa.duration(unit)), spans
     # Far from 1970, a second or a millisecond is a number of microseconds that int64 cannot hold.
     for unit, scale in {"s": 10**9, "ms": 10**6}.items():
-        cells = [(2 * 107_640_000 + at) * (DAY // 2 // scale) for at in range(N_ROWS)]
-        held: list[Any] = [Moment(at * scale) for at in cells]
-        moments[f"timestamp-{unit}-far"] = pa.array(cells, pa.timestamp(unit)), held
-        held = [Span(at * scale) for at in cells]
+        cells = _far_times(scale)
+        held: list[Any] = [Span(at * scale) for at in cells]
         moments[f"duration-{unit}-far"] = pa.array(cells, pa.duration(unit)), held
     last = 2**63 - 1
     cut = Moment(last // 1000 * 1000)
@@ -161,6 +162,20 @@ def _times() -> dict[str, tuple[pa.Array, list[Any]]]:
         [Moment(at * DAY) for at in range(N_ROWS)],
     )
     return moments
+
+
+def _far_times(scale: int) -> list[int]:
+    """Counts of a unit of so many nanoseconds, half a day apart, beyond the year 200,000."""
+    return [(2 * 107_640_000 + at) * (DAY // 2 // scale) for at in range(N_ROWS)]
+
+
+def far_timestamps() -> dict[str, pa.Array]:
+    """Points in time that no calendar has; the same counts as durations are read."""
+    units = {"s": 10**9, "ms": 10**6}.items()
+    return {
+        f"timestamp-{unit}-far": pa.array(_far_times(scale), pa.timestamp(unit))
+        for unit, scale in units
+    }
 
 
 def _nested() -> dict[str, tuple[pa.Array, list[Any]]]:

@@ -38,9 +38,9 @@ def _names() -> Iterator[Case]:
     expected = {"column_1": [*map(float, range(N_ROWS))], **BASE}
     yield Case("pandas-index.csv", f",{','.join(HEADER)}\n{index}".encode(), expected)
     trailing = base_text().replace("\n", ",\n").encode()
-    yield Case("trailing-commas.csv", trailing, {**BASE, "column_4": [None] * N_ROWS})
+    yield Case("trailing-commas.csv", trailing, BASE)
     taken = b"column_2,\n1,2\n3,4\n"
-    yield Case("unnamed-name-taken.csv", taken, Refused())
+    yield Case("unnamed-name-taken.csv", taken, {"column_2": [1.0, 3.0], "column_2.2": [2.0, 4.0]})
     for label, name in {
         "spaces": " x ", "unicode": "größe", "emoji": "🦊", "number": "1", "float": "1.5",
         "keyword": "select", "dots": "a.b.c", "brackets": "[x]", "equals": "x=1", "dash": "-x",
@@ -51,7 +51,7 @@ def _names() -> Iterator[Case]:
     yield Case("names-by-case.csv", _named("a", "A", "y"), _renamed("a", "A", "y"))
     yield Case("names-by-space.csv", _named("a", "a ", "y"), _renamed("a", "a ", "y"))
     long = "n" * 140_000
-    yield Case("name-of-140000.csv", _named(long, "name", "y"), Refused("header"))
+    yield Case("name-of-140000.csv", _named(long, "name", "y"), _renamed(long, "name", "y"))
 
 
 def _duplicates() -> Iterator[Case]:
