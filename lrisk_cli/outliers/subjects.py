@@ -192,7 +192,7 @@ def _score(
         used += len(losses)
         encoded = scored.encoded.rows
         sample.add(scored.rows, *(encoded.column(j) for j in range(encoded.shape[1])))
-    rows.require_used(table.label, "judge")
+    rows.require_used(table.label, "evaluate")
     kept.resize(used)
     usual = usual_row(DenseRows(np.column_stack(sample.columns)), model.encoding)
     return rows, learned_row(usual, model.encoding), kept.view()
