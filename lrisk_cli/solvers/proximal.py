@@ -81,8 +81,8 @@ class ProximalPoint(ABC):
 
     def run(self) -> Solution:
         """Minimise until the gap is proved, a limit is reached, or many rounds prove no more."""
-        start = self._start()
         try:
+            start = self._start()
             if self.proved_at(start):
                 return self.solver_run.solution(GAVE_OUT)
             why = self._rounds(self.iterate_at(start.W, start.margins))
@@ -146,11 +146,12 @@ class ProximalPoint(ABC):
         return start
 
     def _first_nu(self, losses: Array) -> float:
-        """By the spread of the losses, which may be zero."""
-        deviations = np.abs(losses - np.mean(losses))
-        spread = max(float(np.mean(deviations)), LEAST_SPREAD * self.solver_run.at_zero)
+        """By the spread of the losses, which may be zero, or not finite."""
+        at_zero = self.solver_run.at_zero
+        spread = float(np.mean(np.abs(losses - np.mean(losses))))
+        spread = max(spread if np.isfinite(spread) else at_zero, LEAST_SPREAD * at_zero)
         nu = FIRST_NU * spread / float(self.problem.sigma[-1] - self.problem.sigma[0])
-        return max(nu, TINY) if np.isfinite(nu) else 1.0
+        return max(nu, TINY)
 
     def change_of_nu(self, n_steps: int, iterate: Iterate) -> float:
         """Less smoothing after an inner problem that was easy, more after one that was not."""

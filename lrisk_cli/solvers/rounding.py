@@ -106,8 +106,8 @@ def evaluate_wide(problem: Problem, lam: Array, V: Array) -> Evaluation:
     # Converting the value to a double adds one more, coarser rounding.
     loss_sum = row_sum + UNIT / WIDE_UNIT
     return _with_errors(
-        problem, V, float(value), gradient, magnitudes, moved, 0.0, WIDE_UNIT,
-        (d + 2.0, row_sum, loss_sum),
+        problem, V, float(value), gradient.astype(np.float64), magnitudes.astype(np.float64),
+        moved, 0.0, WIDE_UNIT, (d + 2.0, row_sum, loss_sum),
     )  # fmt: skip
 
 
@@ -115,8 +115,8 @@ def _with_errors(
     problem: Problem,
     V: Array,
     value: float,
-    gradient: Array | Wide,
-    magnitudes: Array | Wide,
+    gradient: Array,
+    magnitudes: Array,
     moved: float,
     lost: float,
     unit: float,
@@ -143,7 +143,7 @@ def _with_errors(
     )
 
 
-def _norm(a: Array | Wide) -> float:
+def _norm(a: Array) -> float:
     """||a||, also where squares would leave the range of numbers."""
     with np.errstate(over="ignore"):
         norm = float(np.linalg.norm(a))
