@@ -109,7 +109,7 @@ fuzz: $(BUILT)
 	@if $(BIN)/python -c 'import atheris' 2>/dev/null; then \
 		$(BIN)/python tests/fuzz_atheris.py -max_total_time=300; fi
 
-# Without CORPUS: the own corpus of about 700 files. Writes build/corpora.json.
+# Without CORPUS: the own corpus of about 980 files. Writes build/corpora.json.
 corpora: $(BUILT)
 	@PYTHONPATH=tests $(BIN)/python -m outside.corpora $(if $(CORPUS),'$(CORPUS)') $(if $(K),-k '$(K)')
 
