@@ -142,7 +142,7 @@ def read_design(
     classes = options.task is Task.CLASSIFICATION
     notes = find_hints(features, target, usable.rows, classes=classes)
     repeated = note_duplicates(usable.rows) if split else ()
-    usable = replace(usable, notes=(*table.notes, *usable.notes, *notes, *repeated))
+    usable = replace(usable, notes=(*usable.notes, *notes, *repeated))
     return RawDesign(table.label, features, target, usable, table.allowance)
 
 

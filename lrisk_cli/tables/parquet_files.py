@@ -84,11 +84,17 @@ def _encrypted_columns(file: Any) -> Iterator[str]:
 
 def _text_chunks(file: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     """What the footer says about each chunk of the wanted columns of text."""
-    texts = [name for name in names if holds_text(file.schema_arrow.field(name).type)]
+    wanted, fields = set(names), file.schema_arrow
+    texts = [each.name for each in fields if each.name in wanted and holds_text(each.type)]
     if not texts or not file.metadata.num_row_groups:
         return {}
     # What is wrong with a chunk is an error here, and ends the process where its sizes are asked.
-    next(file.iter_batches(1, row_groups=[0], columns=texts, use_threads=False), None)
+    try:
+        next(file.iter_batches(1, row_groups=[0], columns=texts, use_threads=False), None)
+    except pa.ArrowInvalid as error:
+        # Which row has such a text, reading tells.
+        if "UTF8" not in str(error):
+            raise
     # The path of a part of a structure is longer than its name, even if it looks like a name.
     leaves = map(file.schema.column, range(len(file.schema)))
     places = {leaf.name: at for at, leaf in enumerate(leaves) if leaf.name == leaf.path}

@@ -93,12 +93,13 @@ class TypedReader(Reader[FileSchema]):
     def _records(
         self, source: Source, columns: Sequence[str], n_rows: int, coded: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        n_read = 0
+        n_read, wanted = 0, set(columns)
         try:
             for batch in self.read_records(source, columns, n_rows, coded):
-                # A file may name more columns as one of these, such as those of "a.b" as "a".
-                records = batch.select(list(columns))
-                for name, column in zip(columns, records.columns, strict=True):
+                # A file may give more columns than these, such as "a" for the name "a.b".
+                names = batch.schema.names
+                records = batch.select([at for at, name in enumerate(names) if name in wanted])
+                for name, column in zip(records.schema.names, records.columns, strict=True):
                     _check(column, f"{source.label}, column '{name}'", n_read)
                 yield _without_views(records)
                 n_read += batch.num_rows

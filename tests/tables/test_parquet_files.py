@@ -193,5 +193,5 @@ def test_tables_without_rows_or_columns_are_refused(tmp_path):
     with pytest.raises(DataError, match="the table has columns but no rows"):
         read(open_table(path))
     pq.write_table(pa.table({}), path)
-    with pytest.raises(DataError, match="the table has no columns; nothing to work on"):
+    with pytest.raises(DataError, match="the file has no columns; nothing to work on"):
         open_table(path)
