@@ -151,23 +151,32 @@ def _inlier(errors: Array) -> Array:
 
 
 class _WeightedFit:
-    """The fit that minimises sum_i w_i (y_i - B_i.beta)^2 / sum w + penalty ||beta||^2."""
+    """The fit that minimises sum_i s_i (y_i - B_i.beta)^2 + penalty ||beta||^2, s = w / sum w.
+
+    errors: y_i minus its prediction by the fit without row i, (y_i - B_i.beta) / (1 - s_i h_i).
+    With A = diag(sqrt s) B, the leverages s_i h_i are the diagonal of A (A'A + penalty)^-1 A', and
+    of I - penalty (AA' + penalty)^-1: the smaller of the two matrices is inverted.
+    """
 
     def __init__(self, B: Array, y: Array, w: Array) -> None:
-        self._B, self._y, self._share = B, y, w / w.sum()
-        scaled = B * np.sqrt(self._share)[:, None]
-        G = scaled.T @ scaled
-        G[np.diag_indices(len(G))] += PENALTY
-        self._inverse = np.linalg.inv(G)
-        self.beta: Array = self._inverse @ (B.T @ (self._share * y))
+        share = w / w.sum()
+        root = np.sqrt(share)
+        A = B * root[:, None]
+        if len(B) < B.shape[1]:
+            inverse = _inverse(A @ A.T)
+            self.beta: Array = A.T @ (inverse @ (root * y))
+            own = 1.0 - PENALTY * np.diagonal(inverse)
+        else:
+            inverse = _inverse(A.T @ A)
+            self.beta = inverse @ (B.T @ (share * y))
+            own = share * np.einsum("ij,ij->i", B @ inverse, B)
+        self.errors: Array = (y - B @ self.beta) / (1.0 - np.minimum(own, MOST_LEVERAGE))
 
-    @property
-    def errors(self) -> Array:
-        """y_i minus its prediction by the fit without row i."""
-        leverage = np.einsum("ij,ij->i", self._B @ self._inverse, self._B)
-        own = np.minimum(self._share * leverage, MOST_LEVERAGE)
-        found: Array = (self._y - self._B @ self.beta) / (1.0 - own)
-        return found
+
+def _inverse(G: Array) -> Array:
+    """(G + penalty)^-1; G is replaced by G + penalty."""
+    G[np.diag_indices(len(G))] += PENALTY
+    return np.asarray(np.linalg.inv(G), np.float64)
 
 
 def _weigh_classes(

@@ -3,7 +3,9 @@
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from helpers.matrix import matrix
 from helpers.program import unmeasured
+from lrisk_cli.design.columns.number import NumberFeature
 from lrisk_cli.design.design import Design, DesignOptions, build_design
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import Missing, Scaling, Standardize, Task, Unseen
@@ -326,6 +329,12 @@ def test_numbers_are_classes_when_asked_in_the_order_of_numbers(tmp_path):
 def test_a_target_that_teaches_nothing_is_refused(tmp_path, values, task, sentence):
     table = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "y": values})
     assert sentence in refusal(tmp_path, table, DesignOptions("y", task=task))
+
+
+@pytest.mark.parametrize("numbers", [[1.5e308, 1.7e308], [-1.5e308, 1.0, 1.5e308, 1.7e308]])
+def test_the_median_is_finite_where_the_sum_of_the_middle_numbers_is_not(numbers):
+    expected = float(median(map(Fraction, numbers)))
+    assert NumberFeature.median(np.array(numbers)) == expected
 
 
 @pytest.mark.parametrize("unit", [2.0**-520, 2.0**-700, 2.0**-1060])

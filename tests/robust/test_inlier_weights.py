@@ -1,11 +1,18 @@
 """The majority: outliers of every kind get no weight, honest rows keep theirs."""
 
+from time import process_time
+
 import numpy as np
 import pytest
 
 from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.robust.flexible_columns import learn_columns
-from lrisk_cli.robust.inlier_weights import SAMPLE_ROWS, find_inlier_weights
+from lrisk_cli.robust.inlier_weights import (
+    PENALTY,
+    SAMPLE_ROWS,
+    _WeightedFit,
+    find_inlier_weights,
+)
 from lrisk_cli.rows.dense import DenseRows
 
 NUMBERS = make_loss("squared")
@@ -128,3 +135,30 @@ def test_a_handful_of_rows_is_no_error(n_rows: int) -> None:
     w = find_inlier_weights(DenseRows(X), y, NUMBERS, constant=True).weights
     assert np.isfinite(w).all()
     assert w.sum() > 0.0
+
+
+@pytest.mark.parametrize("shape", [(12, 40), (40, 12)], ids=["wide", "tall"])
+def test_errors_are_those_of_the_ridge_fit_without_the_row(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(6)
+    B, y, w = rng.standard_normal(shape), rng.standard_normal(shape[0]), rng.random(shape[0])
+    w[3] = 0.0
+    fit = _WeightedFit(B, y, w)
+    s = w / w.sum()
+    for i in range(shape[0]):
+        rest = np.where(np.arange(shape[0]) == i, 0.0, s)
+        # The ridge fit as least squares of more rows.
+        rows = np.vstack([np.sqrt(rest)[:, None] * B, np.sqrt(PENALTY) * np.eye(shape[1])])
+        targets = np.append(np.sqrt(rest) * y, np.zeros(shape[1]))
+        beta = np.linalg.lstsq(rows, targets, rcond=None)[0]
+        share = s[i] * B[i] @ np.linalg.solve(rows.T @ rows, B[i])
+        if share / (1.0 + share) < 0.98:
+            assert fit.errors[i] == pytest.approx(y[i] - B[i] @ beta, rel=1e-9)
+
+
+def test_a_wide_table_costs_no_more_than_its_rows_allow() -> None:
+    rng = np.random.default_rng(7)
+    X = np.column_stack([rng.standard_normal((4, 3000)), np.ones(4)])
+    began = process_time()
+    find_inlier_weights(DenseRows(X), X[:, 0], NUMBERS, constant=True)
+    # Two dozen inverses of 3000 x 3000 took a minute.
+    assert process_time() - began < 15.0

@@ -46,8 +46,13 @@ class NumberFeature(Feature):
 
     @staticmethod
     def median(known: Array) -> float:
-        """What stands in for a missing cell. known: the others."""
-        return float(np.median(known))
+        """What stands in for a missing cell, also where the two middle numbers have no finite sum.
+
+        known: the other cells.
+        """
+        with np.errstate(over="ignore"):
+            found = float(np.median(known))
+        return found if np.isfinite(found) else 2.0 * float(np.median(0.5 * known))
 
     @classmethod
     def survey(cls) -> ColumnSurvey:
