@@ -27,6 +27,7 @@ from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
+from lrisk_cli.warnings import Warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,7 @@ class Clustered:
     notes: Sequence[str]
     timings: dict[str, float]
     seen: SeenRows | None
+    warnings: Warnings = ()
 
 
 def run(job: Job, report: Report, *, force: bool) -> Clustered:

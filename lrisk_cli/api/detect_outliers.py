@@ -28,6 +28,7 @@ from lrisk_cli.risk.value import sort_losses
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.table import check_apart, check_output, open_table, write_parts
 from lrisk_cli.types import Array
+from lrisk_cli.warnings import count_warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +93,11 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         top=ranked.top,
         named=count_named(ranked.explained.reasons),
         curve=score_curve(subject, ascending),
-        gate_results=job.checks.apply(figures),
+        gate_results=job.checks.apply(figures, count_warnings(subject.warnings)),
         notes=subject.notes,
         ranking_path=job.output,
         timings=clock.timings(),
+        warnings=subject.warnings,
     )
 
 

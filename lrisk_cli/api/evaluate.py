@@ -37,6 +37,7 @@ from lrisk_cli.evaluation.table_evaluation import (
     figures_of_losses,
     tally_table,
 )
+from lrisk_cli.evaluation.warning_rules import warn_of_figures
 from lrisk_cli.evaluation.worst_rows import WorstRows
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.loading import load_model, with_policies
@@ -49,6 +50,7 @@ from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
+from lrisk_cli.warnings import Warnings, count_warnings
 
 # Spells a metric, or refuses it -> the gates that the user asked for.
 MakeChecks = Callable[[Callable[[str], str]], Checks]
@@ -130,6 +132,7 @@ class Evaluation:
     worst: Sequence[str]
     rows: EvaluatedRows | None
     notes: Sequence[str] = ()
+    warnings: Warnings = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +148,7 @@ class ClusterEvaluation:
     worst: Sequence[str]
     seen: SeenRows | None
     notes: Sequence[str] = ()
+    warnings: Warnings = ()
 
     @property
     def counts(self) -> RowCounts:
@@ -204,6 +208,8 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     ascending = tally.losses.losses
     page = None if job.page is None else evaluated_rows("evaluated", model, ascending, tally.sample)
     of_rows = figures_of(tally.rows, [Needs.ROWS, Needs.CELLS])
+    warnings = warn_of_figures({"": figures})
+    others = of_rows | figures_of(model.fit, [Needs.FIT]) | count_warnings(warnings)
     return Evaluation(
         path=job.model,
         model=model,
@@ -211,11 +217,12 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         figures=figures,
         intervals=intervals,
         checks=checks,
-        gate_results=checks.apply(figures, of_rows | figures_of(model.fit, [Needs.FIT])),
+        gate_results=checks.apply(figures, others),
         paths=table.paths,
         worst=[] if worst is None else worst.predicted(model),
         rows=page,
         notes=table.notes,
+        warnings=warnings,
     )
 
 
@@ -245,6 +252,8 @@ def _evaluate_clusters(
             job.losses,
             assignment_columns(kept.names, clusters, losses, outliers, model.spectrum),
         )
+    warnings: Warnings = ()
+    others = figures_of(rows, [Needs.ROWS, Needs.CELLS]) | count_warnings(warnings)
     worst = WorstRows()
     if checks.github:
         worst.add(kept.joined("rows"), losses, kept.ids, clusters)
@@ -253,11 +262,12 @@ def _evaluate_clusters(
         model=model,
         evaluated=evaluated,
         checks=checks,
-        gate_results=checks.apply(evaluated.figures, figures_of(rows, [Needs.ROWS, Needs.CELLS])),
+        gate_results=checks.apply(evaluated.figures, others),
         paths=table.paths,
         worst=worst.clustered(),
         seen=None if job.page is None else views.seen(losses),
         notes=table.notes,
+        warnings=warnings,
     )
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from lrisk_cli.api.clock import Clock
 from lrisk_cli.api.fit_files import FitFiles, check_files, make_folders
+from lrisk_cli.api.fit_warnings import fit_warnings
 from lrisk_cli.design.design import (
     Design,
     DesignOptions,
@@ -38,6 +39,7 @@ from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.tables.table import Table, check_apart, open_table, write_table
 from lrisk_cli.types import Array, Flags
+from lrisk_cli.warnings import Warnings, each_once
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.selection import CrossValidation, Scheme
@@ -86,6 +88,7 @@ class FitResult:
     figures: dict[str, Figures] = field(default_factory=dict)
     scored: Scores | None = None
     seen: dict[str, tuple[Array, RowSample]] = field(default_factory=dict)
+    warnings: Warnings = ()
 
     @property
     def model(self) -> Model:
@@ -132,6 +135,16 @@ class Fits:
     choice: "CrossValidation | None"
     timings: dict[str, float]
 
+    @property
+    def warnings(self) -> Warnings:
+        """Those of all fits, each once; with the risk, where there are several."""
+        several = len(self.results) > 1
+        return each_once(
+            warning.of(each.model.risk) if several else warning
+            for each in self.results
+            for warning in each.warnings
+        )
+
 
 def run(job: Job, report: Report, *, force: bool) -> Fits:
     """Read, choose if asked to, design, solve, evaluate; write models, losses and traces."""
@@ -155,6 +168,8 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     results = _solve(job, design, report)
     clock.lap("solve_s")
     _evaluate(job, results, design, held_out, test, report)
+    for result in results:
+        result.warnings = fit_warnings(design, result.figures, validated=choice is not None)
     # The largest array of all: from here on only its scores are needed.
     design = replace(design, rows=design.rows.take(slice(0)))
     clock.lap("test_s")

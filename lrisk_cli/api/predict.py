@@ -13,6 +13,7 @@ from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.outputs import write_csv_parts, write_parts
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table
+from lrisk_cli.warnings import Warnings
 
 # Rows of a row group of a Parquet file: as many as a table has that is written at once.
 GROUP_ROWS = 1 << 20
@@ -43,6 +44,7 @@ class Predictions:
     output: str | None
     counts: RowCounts
     notes: tuple[str, ...] = ()
+    warnings: Warnings = ()
 
 
 def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictions:

@@ -27,6 +27,7 @@ from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table
 from lrisk_cli.types import Array
+from lrisk_cli.warnings import Warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class QuantileResults:
     notes: tuple[str, ...]
     skipped: Sequence[str]
     paths: Sequence[str]
+    warnings: Warnings = ()
 
     @property
     def baseline(self) -> NamedModel:
@@ -179,6 +181,7 @@ def run(job: Job, report: Report, *, force: bool) -> QuantileResults:
         table.column(job.by)
     levels = needed_levels(job.quantiles, checks)
     outcome = subject.compare(table, job.by, levels, report)
+    warnings: Warnings = ()
     return QuantileResults(
         models=tuple(
             NamedModel(name, model, outcome.gaps[name]) for name, model in outcome.models.items()
@@ -189,10 +192,11 @@ def run(job: Job, report: Report, *, force: bool) -> QuantileResults:
         by=job.by,
         counts=outcome.counts,
         splits=subject.splits(outcome),
-        gate_results=check_outcome(outcome, job.quantiles, checks),
+        gate_results=check_outcome(outcome, job.quantiles, checks, warnings),
         notes=outcome.notes,
         skipped=not_compared(outcome, job.quantiles, checks),
         paths=table.paths,
+        warnings=warnings,
     )
 
 

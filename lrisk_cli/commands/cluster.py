@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Annotated
 
 from lrisk_cli.clusters.options import ClusterOutput, Clusters, ClusterSearch
+from lrisk_cli.commands.gate_results import print_warnings
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary, without
 from lrisk_cli.design.options import Columns
@@ -63,6 +64,7 @@ def cluster(
         print_document(cluster_document(job.output, found))
     else:
         print_clusters(job.output, found)
+    print_warnings(found.warnings)
     return ExitCode.DONE
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+from lrisk_cli.commands.gate_results import print_warnings
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary, without
 from lrisk_cli.design.options import Columns
@@ -62,6 +63,7 @@ def compare(
         print_document(comparison_document(comparison))
     else:
         print_comparison(comparison)
+    print_warnings(comparison.warnings)
     return ExitCode.DONE
 
 

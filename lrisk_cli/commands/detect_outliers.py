@@ -84,7 +84,7 @@ def detect_outliers(
     rows, count = outlier_sentences(found), describe_threshold(found)
     shown = Shown("detect-outliers", only_file(data.data), rows, count)
     skipped = job.checks.not_compared(found.figures)
-    return conclude(job.checks, unnamed(found.gate_results), skipped, shown)
+    return conclude(job.checks, unnamed(found.gate_results), skipped, shown, found.warnings)
 
 
 def _write_page(path: str | None, found: "Outliers") -> None:

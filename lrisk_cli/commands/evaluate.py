@@ -74,7 +74,7 @@ def evaluate(
     count = count_rows(found.counts.used, found.worst)
     shown = Shown("evaluate", only_file(found.paths), found.worst, count)
     skipped = found.checks.not_compared(found.figures)
-    return conclude(found.checks, unnamed(found.gate_results), skipped, shown)
+    return conclude(found.checks, unnamed(found.gate_results), skipped, shown, found.warnings)
 
 
 def _show(found: "Evaluation | ClusterEvaluation", *, as_json: bool) -> None:

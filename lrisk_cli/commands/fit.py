@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+from lrisk_cli.commands.gate_results import print_warnings
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary
 from lrisk_cli.design.options import Columns
@@ -60,6 +61,7 @@ def fit(
         done = run(job, report, force=files.force)
         _write_pages(done)
     _show(done, as_json=document.json)
+    print_warnings(done.warnings)
     if stopping.require_convergence:
         require_convergence(done.results)
     return ExitCode.DONE

@@ -1,16 +1,17 @@
-"""Results of gates go to standard error, JUnit and GitHub; the exit code follows from them."""
+"""Warnings and gates go to standard error, JUnit and GitHub; the exit code follows from gates."""
 
 import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lrisk_cli.errors import ExitCode, UsageError, opt
+from lrisk_cli.errors import ExitCode, UsageError, opt, printable
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.checks import Checks
     from lrisk_cli.evaluation.gates import GateResult
     from lrisk_cli.reports.github import NamedGateResult, Shown
+    from lrisk_cli.warnings import CodedWarning
 
 
 def unnamed(gate_results: "Sequence[GateResult]") -> "list[NamedGateResult]":
@@ -23,6 +24,7 @@ def conclude(
     gate_results: "Sequence[NamedGateResult]",
     skipped: Sequence[str],
     shown: "Shown",
+    warnings: "Sequence[CodedWarning]" = (),
 ) -> int:
     """Report the results wherever they were asked for. skipped: on figures not compared."""
     from lrisk_cli.reports.facts import plain
@@ -34,23 +36,35 @@ def conclude(
     ]
     for sentence in (*warned, *skipped):
         print(f"lrisk: warning: {plain(sentence)}", file=sys.stderr)
+    print_warnings(warnings)
     if checks.junit is not None:
         from lrisk_cli.reports.junit import junit_document
         from lrisk_cli.tables.outputs import write_bytes
 
         subject = shown.file or "several files"
-        write_bytes(checks.junit, junit_document(checks.command, subject, gate_results, skipped))
+        found = junit_document(checks.command, subject, gate_results, skipped, warnings)
+        write_bytes(checks.junit, found)
     if checks.github:
-        _annotate(gate_results, shown)
+        _annotate(gate_results, shown, warnings)
     failed = any(result.failed for _, result in gate_results)
     return ExitCode.GATE_FAILED if failed else ExitCode.DONE
 
 
-def _annotate(gate_results: "Sequence[NamedGateResult]", shown: "Shown") -> None:
+def print_warnings(warnings: "Sequence[CodedWarning]") -> None:
+    """One line for each on standard error, also where messages are not wanted."""
+    for warning in warnings:
+        print(f"lrisk: warning: {printable(warning.line)}", file=sys.stderr)
+
+
+def _annotate(
+    gate_results: "Sequence[NamedGateResult]",
+    shown: "Shown",
+    warnings: "Sequence[CodedWarning]",
+) -> None:
     """Annotations on standard error; the summary at the end of the file that the runner names."""
     from lrisk_cli.reports.github import annotations, step_summary
 
-    for line in annotations(shown, gate_results):
+    for line in annotations(shown, gate_results, warnings):
         print(line, file=sys.stderr)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if not summary:

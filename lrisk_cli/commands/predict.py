@@ -3,6 +3,7 @@
 import sys
 from typing import Annotated
 
+from lrisk_cli.commands.gate_results import print_warnings
 from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.design.options import EXPOSURE, Columns
 from lrisk_cli.errors import InvalidOption, opt
@@ -66,3 +67,4 @@ def predict(
             print_document(prediction_document(done))
         written = [f"written to {place}"] if place else []
         report.conclude("; ".join([describe_rows(done.counts), *written, *done.notes]))
+    print_warnings(done.warnings)

@@ -74,7 +74,7 @@ def quantile_report(
         _write(results, output.output, page.html)
     _show(results, as_json=document.json)
     shown = Shown("quantile-report", only_file(results.paths), (), "")
-    return conclude(job.checks, results.gate_results, results.skipped, shown)
+    return conclude(job.checks, results.gate_results, results.skipped, shown, results.warnings)
 
 
 def _write(results: "QuantileResults", output: str | None, html: str | None) -> None:

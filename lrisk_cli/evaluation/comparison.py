@@ -38,6 +38,7 @@ from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Flags, Targets
+from lrisk_cli.warnings import Warnings
 
 ORACLE = "oracle"
 Method = FitOptions | Baseline | str
@@ -117,6 +118,7 @@ class Comparison:
     n_splits: int
     evaluated_on: str
     notes: tuple[str, ...]
+    warnings: Warnings = ()
 
     @property
     def loss(self) -> str | None:

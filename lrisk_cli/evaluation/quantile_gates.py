@@ -11,6 +11,7 @@ from lrisk_cli.evaluation.quantiles import CURVE, PairAt
 from lrisk_cli.evaluation.registry import OF_PAIRS, Needs, metrics_of, spell_metric
 from lrisk_cli.parameters import spell
 from lrisk_cli.types import Array
+from lrisk_cli.warnings import Warnings, count_warnings
 
 
 def quantile_metric(text: str) -> str:
@@ -26,21 +27,21 @@ def needed_levels(quantiles: Sequence[float], checks: Checks) -> Array:
 
 
 def check_outcome(
-    outcome: Outcome, quantiles: Sequence[float], checks: Checks
+    outcome: Outcome, quantiles: Sequence[float], checks: Checks, warnings: Warnings
 ) -> tuple[tuple[str | None, GateResult], ...]:
-    """The gates about models on each of them, then those about the rows, once."""
+    """The gates about models on each of them, then those about rows and warnings, once."""
     gates, stored = checks.gates, checks.stored
-    about_rows = metrics_of([Needs.ROWS])
-    of_models = [gate for gate in gates if gate.metric not in about_rows]
+    others = {"n_rows": outcome.n_tested, **count_warnings(warnings)}
+    of_models = [gate for gate in gates if gate.metric not in others]
     found: list[tuple[str | None, GateResult]] = []
     for name, figures in _figures_by_model(outcome, quantiles).items():
         kept = () if stored is None else stored.gates(figures, name)
         gated = figures | {gate.metric: _figure(outcome, name, gate.metric) for gate in of_models}
         found += [(name, result) for result in check_gates((*of_models, *kept), gated)]
-    of_rows = [gate for gate in gates if gate.metric in about_rows]
+    of_rows = [gate for gate in gates if gate.metric in others]
     return (
         *found,
-        *((None, result) for result in check_gates(of_rows, {"n_rows": outcome.n_tested})),
+        *((None, result) for result in check_gates(of_rows, others)),
     )
 
 

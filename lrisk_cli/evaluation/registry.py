@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from lrisk_cli.errors import UsageError
 from lrisk_cli.names import RISK_ALIASES, RISKS, Task
 from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
+from lrisk_cli.warnings import COUNT, spell_count
 
 Source = TypeVar("Source")
 
@@ -30,6 +31,7 @@ class Needs(StrEnum):
     LABELS = "labels"
     PLANTED = "labels of outliers"
     PAIRS = "losses of two models"
+    WARNINGS = "warnings of the command"
 
 
 # Where metrics that need this are known.
@@ -45,15 +47,16 @@ _WHERE = {
     Needs.LABELS: "clusters with labels",
     Needs.PLANTED: "clusters with labels",
     Needs.PAIRS: "lrisk quantile-report",
+    Needs.WARNINGS: "every command",
 }
 TASK_NEEDS = {Task.REGRESSION: Needs.NUMBERS, Task.CLASSIFICATION: Needs.CLASSES}
 # What metrics need that compare predictions with targets, whatever the loss.
 ERROR_NEEDS = frozenset({Needs.NUMBERS, Needs.CLASSES, Needs.COUNTS})
 # What is known of rows that a model of clusters, or detect-outliers, has evaluated; with labels;
 # and of models beside a baseline.
-OF_CLUSTERS = frozenset({Needs.FLAGS, Needs.ROWS, Needs.CELLS, Needs.LOSSES})
+OF_CLUSTERS = frozenset({Needs.FLAGS, Needs.ROWS, Needs.CELLS, Needs.LOSSES, Needs.WARNINGS})
 OF_LABELS = frozenset({Needs.LABELS, Needs.PLANTED})
-OF_PAIRS = frozenset({Needs.PAIRS, Needs.ROWS})
+OF_PAIRS = frozenset({Needs.PAIRS, Needs.ROWS, Needs.WARNINGS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,8 +270,16 @@ _PAIRS: tuple[Metric[Pair], ...] = (
         larger_is_better=True,
     ),
 )
+_WARNINGS: tuple[Metric[Any], ...] = (
+    Metric(
+        "warnings of the command; with a code after a colon, those of this code",
+        name=COUNT,
+        needs=Needs.WARNINGS,
+        formula=lambda counts: counts[COUNT],
+    ),
+)
 METRICS: tuple[Metric[Any], ...] = (
-    *_ERRORS, *_FLAGS, *_ROWS, *_FIT, *_LOSSES, *_LABELS, *_PAIRS,
+    *_ERRORS, *_FLAGS, *_ROWS, *_FIT, *_LOSSES, *_LABELS, *_PAIRS, *_WARNINGS,
 )  # fmt: skip
 
 
@@ -285,7 +296,7 @@ def needs_of(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:
     found: Iterable[Needs] = ERROR_NEEDS if task is Task.AUTO else [TASK_NEEDS[task]]
     if errors:
         found = {each.needs for each in METRICS if each.name in errors} & ERROR_NEEDS
-    return frozenset({*found, Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.LOSSES})
+    return frozenset({*found, Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.LOSSES, Needs.WARNINGS})
 
 
 def figures_of(source: Any, needs: Collection[Needs]) -> dict[str, float | None]:
@@ -326,6 +337,9 @@ def metric_name(text: str, task: Task, errors: Collection[str] = ()) -> str:
 
 def spell_metric(text: str, needs: Collection[Needs]) -> str:
     """A metric that these sources give, or a risk; others are refused with the nearest name."""
+    counted = spell_count(text) if Needs.WARNINGS in needs else None
+    if counted is not None:
+        return counted
     risky = Needs.LOSSES in needs
     known: dict[str, Choice] = {**metrics_of(needs), **(RISKS if risky else {})}
     name = text.strip().lower().partition(":")[0]

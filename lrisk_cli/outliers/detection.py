@@ -20,6 +20,7 @@ from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.robust.scale_mixture import Threshold, scores
 from lrisk_cli.tables.arrays import arrow_texts
 from lrisk_cli.types import Array, Flags, Index
+from lrisk_cli.warnings import Warnings
 
 _CHUNK = 65_536
 # Points of the curve of scores.
@@ -79,6 +80,7 @@ class Outliers:
     notes: Sequence[str]
     ranking_path: str | None
     timings: Mapping[str, float]
+    warnings: Warnings = ()
 
     @property
     def has_ids(self) -> bool:

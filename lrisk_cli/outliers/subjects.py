@@ -39,6 +39,7 @@ from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.tables.table import Batch, Table, join_arrays
 from lrisk_cli.types import Array, Index
+from lrisk_cli.warnings import Warnings
 
 # Rows of a stream by which its usual row is judged.
 SAMPLED_ROWS = 2000
@@ -65,6 +66,7 @@ class Subject:
     rows: RowTally
     explain: Callable[[Index, bool], ExplainedRows]
     notes: tuple[str, ...]
+    warnings: Warnings = ()
 
 
 def fit_subject(

@@ -52,7 +52,10 @@ def cluster_page(
     model, evaluated = found.model, found.evaluated
     search = facts_block(search_facts(model), beside=len(model.fit.starts) > 1)
     sections = [
-        Section("At a glance", [_tiles(model, evaluated), *notes_block(found.notes)]),
+        Section(
+            "At a glance",
+            [_tiles(model, evaluated), *notes_block(found.notes, found.warnings)],
+        ),
         *_row_sections(model, evaluated, seen, shape),
         Section("The search", [*_drawn(search_plots(model), "search"), search]),
         Section("What was done", [facts_block(_facts(model, evaluated))]),
@@ -68,7 +71,10 @@ def cluster_evaluation_page(
     """Clusters evaluated on a table."""
     model, evaluated = found.model, found.evaluated
     sections = [
-        Section("At a glance", [_tiles(model, evaluated), *notes_block(found.notes)]),
+        Section(
+            "At a glance",
+            [_tiles(model, evaluated), *notes_block(found.notes, found.warnings)],
+        ),
         *gates_section(found.gate_results),
         *_row_sections(model, evaluated, seen, shape),
         Section("What was done", [facts_block(_facts(model, evaluated, found.path))]),

@@ -19,6 +19,7 @@ from lrisk_cli.reports.facts import (
     number,
     plural,
     rows_fact,
+    warnings_document,
 )
 from lrisk_cli.reports.model_facts import describe_features, recorded_rows
 from lrisk_cli.reports.terminal import (
@@ -135,6 +136,7 @@ def cluster_document(path: str | None, found: "Clustered") -> dict[str, Any]:
         "clusters": _clusters(model, evaluated),
         **_evaluation_document(model, evaluated),
         "notes": list(found.notes),
+        **warnings_document(found.warnings),
         "timings": dict(found.timings),
     }
 
@@ -152,6 +154,7 @@ def cluster_evaluation_document(found: "ClusterEvaluation") -> dict[str, Any]:
         **_evaluation_document(found.model, found.evaluated),
         "gates": gates_document(found.gate_results),
         **notes_document(found.notes),
+        **warnings_document(found.warnings),
     }
 
 
@@ -164,6 +167,7 @@ def cluster_model_document(path: str, model: ClusterModel) -> dict[str, Any]:
         "outlier_distance": model.outlier_distance,
         "clusters": _clusters(model, None),
         **document_of(search_facts(model)),
+        **warnings_document(()),
     }
 
 

@@ -40,7 +40,13 @@ def comparison_page(comparison: "Comparison", command_line: str) -> Page:
     figures = [_figure(comparison, name) for name in (main, DEFAULT_RISK, "max", "seconds")]
     planted = [_figure(comparison, name) for name in PLANTED] if comparison.spoilt else []
     sections = [
-        Section("At a glance", [_tiles(comparison), *notes_block(comparison.notes)]),
+        Section(
+            "At a glance",
+            [
+                _tiles(comparison),
+                *notes_block(comparison.notes, comparison.warnings),
+            ],
+        ),
         Section("Errors, tails and time", figures),
         *([Section("Finding the planted rows", planted, lead=FINDING)] if planted else []),
         Section("All methods", [_table(comparison)], lead=_table_words(comparison)),

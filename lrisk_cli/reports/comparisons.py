@@ -3,7 +3,15 @@
 from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.names import DEFAULT_RISK, Task
-from lrisk_cli.reports.facts import Fact, Grid, document_of, note_facts, plain, rows_fact
+from lrisk_cli.reports.facts import (
+    Fact,
+    Grid,
+    document_of,
+    note_facts,
+    plain,
+    rows_fact,
+    warnings_document,
+)
 from lrisk_cli.reports.terminal import print_facts, print_grid
 
 if TYPE_CHECKING:
@@ -85,6 +93,7 @@ def comparison_document(comparison: "Comparison") -> dict[str, Any]:
         **document_of(comparison_facts(comparison)),
         "methods": [_method_document(each) for each in comparison.results],
         "notes": list(comparison.notes),
+        **warnings_document(comparison.warnings),
     }
 
 

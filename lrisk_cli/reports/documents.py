@@ -13,6 +13,7 @@ from lrisk_cli.reports.facts import (
     notes_document,
     rows_document,
     rows_fact,
+    warnings_document,
 )
 from lrisk_cli.reports.model_facts import model_facts, run_facts
 
@@ -40,7 +41,8 @@ def fits_document(fits: "Fits") -> dict[str, Any]:
     if len(fits.results) == 1:
         return fit_document(fits, fits.results[0], timings)
     documents = [fit_document(fits, each, {"solve_s": each.seconds}) for each in fits.results]
-    return {"command": "fit", "fits": documents, "timings": timings}
+    warned = warnings_document(fits.warnings)
+    return {"command": "fit", "fits": documents, **warned, "timings": timings}
 
 
 def fit_document(fits: "Fits", result: "FitResult", timings: Mapping[str, float]) -> dict[str, Any]:
@@ -55,6 +57,7 @@ def fit_document(fits: "Fits", result: "FitResult", timings: Mapping[str, float]
         "holdout": result.tested,
         "rows": {**rows_document(counts), "held_out": held_out_rows(counts)},
         "notes": [*fits.notes, *result.notes],
+        **warnings_document(result.warnings),
         "timings": dict(timings),
         **chosen,
     }
@@ -100,6 +103,7 @@ def evaluation_document(found: "Evaluation") -> dict[str, Any]:
         **({} if found.intervals is None else {"intervals": intervals}),
         "gates": gates_document(found.gate_results),
         **notes_document(found.notes),
+        **warnings_document(found.warnings),
     }
 
 
@@ -111,6 +115,7 @@ def prediction_document(done: "Predictions") -> dict[str, Any]:
         "predictions": done.output,
         **document_of([rows_fact(done.counts)]),
         **notes_document(done.notes),
+        **warnings_document(done.warnings),
     }
 
 
@@ -126,6 +131,7 @@ def model_document(path: str, model: Model) -> dict[str, Any]:
         **{key: value for key, value in facts.items() if key != "fit"},
         **_coefficients(model),
         "fit": facts["fit"],
+        **warnings_document(()),
     }
 
 

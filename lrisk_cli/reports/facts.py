@@ -4,7 +4,7 @@ A result is a list of facts and a few grids. The terminal prints the texts, a pa
 the document of --json holds the values, so that none of the three knows a fact of its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from lrisk_cli.design.raw_rows import RAGGED, RowCounts
 from lrisk_cli.errors import printable
 from lrisk_cli.evaluation.metrics import Figures, Intervals
 from lrisk_cli.evaluation.registry import error_names
+from lrisk_cli.warnings import CodedWarning
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.gates import GateResult
@@ -54,6 +55,11 @@ def note_facts(notes: Sequence[str]) -> list[Fact]:
 def notes_document(notes: Sequence[str]) -> dict[str, Any]:
     """The same for programs, where a command seldom has any."""
     return {"notes": list(notes)} if notes else {}
+
+
+def warnings_document(warnings: Iterable[CodedWarning]) -> dict[str, Any]:
+    """The warnings for programs; an empty list where there are none."""
+    return {"warnings": [warning.document for warning in warnings]}
 
 
 def rows_fact(counts: RowCounts) -> Fact:

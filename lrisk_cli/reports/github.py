@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.evaluation.worst_rows import MOST_SHOWN
 from lrisk_cli.reports.facts import gate_row, plain
+from lrisk_cli.warnings import CodedWarning
 
 NamedGateResult = tuple[str | None, GateResult]
 
@@ -33,14 +34,19 @@ class Shown:
     count: str
 
 
-def annotations(shown: Shown, gate_results: Sequence[NamedGateResult]) -> list[str]:
-    """Errors for failed gates, warnings for those that warn, notices for rows."""
+def annotations(
+    shown: Shown,
+    gate_results: Sequence[NamedGateResult],
+    warnings: Sequence[CodedWarning] = (),
+) -> list[str]:
+    """Errors for failed gates, warnings of gates and of the command, notices for rows."""
     failed = [_sentence(each) for each in gate_results if each[1].failed]
     warned = [_sentence(each) for each in gate_results if each[1].warned]
     rows = [*shown.rows[:MOST_SHOWN], *([shown.count] if shown.count else [])]
     return [
         *_annotate("error", "gate failed", shown, _at_most_ten(failed, "gates failed")),
         *_annotate("warning", "gate warned", shown, _at_most_ten(warned, "gates warned")),
+        *_annotate("warning", "warning", shown, [warning.line for warning in warnings]),
         *_annotate("notice", "rows", shown, rows),
     ]
 

@@ -8,7 +8,7 @@ every text is escaped when the page is written.
 import hashlib
 import os
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,6 +19,7 @@ from lrisk_cli.errors import UsageError
 from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.reports.facts import Fact, gate_row, plain
 from lrisk_cli.tables.table import write_bytes
+from lrisk_cli.warnings import CodedWarning
 
 MAX_BYTES = 2_000_000
 # Texts of a file may be of any length; a page shows their beginning.
@@ -49,6 +50,14 @@ class Notes:
     """Sentences to know before drawing conclusions."""
 
     kind: ClassVar[str] = "notes"
+    items: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Alerts:
+    """Sentences to read before anything else."""
+
+    kind: ClassVar[str] = "alerts"
     items: Sequence[str]
 
 
@@ -129,7 +138,7 @@ class Pictures:
     items: Sequence[Picture]
 
 
-Block: TypeAlias = Facts | Tiles | Notes | Table | Figure | Code | Pictures
+Block: TypeAlias = Facts | Tiles | Notes | Alerts | Table | Figure | Code | Pictures
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +183,10 @@ def facts_block(facts: Sequence[Fact], *, beside: bool = False) -> Facts:
     return Facts([(fact.label, fact.text) for fact in facts if fact.text], beside)
 
 
-def notes_block(notes: Sequence[str]) -> list[Block]:
-    """The notes, if there are any."""
-    return [Notes(notes)] if notes else []
+def notes_block(notes: Sequence[str], warnings: Iterable[CodedWarning] = ()) -> list[Block]:
+    """The warnings and the notes, if there are any."""
+    lines = [f"Warning: {warning.line}" for warning in warnings]
+    return [*([Alerts(lines)] if lines else []), *([Notes(notes)] if notes else [])]
 
 
 def gates_section(

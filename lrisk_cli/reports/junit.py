@@ -5,17 +5,22 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.reports.facts import plain
+from lrisk_cli.warnings import CodedWarning
 
 NamedGateResult = tuple[str | None, GateResult]
 
 
 def junit_document(
-    command: str, subject: str, gate_results: Sequence[NamedGateResult], skipped: Sequence[str]
+    command: str,
+    subject: str,
+    gate_results: Sequence[NamedGateResult],
+    skipped: Sequence[str],
+    warnings: Sequence[CodedWarning] = (),
 ) -> bytes:
     """One suite. subject: what was evaluated; skipped: sentences on figures not compared.
 
     Names of models stand before the gates that they met. A gate that only warns passes, and its
-    sentence goes to the output of the case.
+    sentence goes to the output of the case. Warnings are properties of the suite, named by code.
     """
     n_failed = sum(result.failed for _, result in gate_results)
     counts = {
@@ -26,6 +31,11 @@ def junit_document(
     root = Element("testsuites", counts)
     name = plain(f"lrisk {command} {subject}")
     suite = SubElement(root, "testsuite", {"name": name, **counts, "skipped": str(len(skipped))})
+    if warnings:
+        properties = SubElement(suite, "properties")
+        for each in warnings:
+            fields = {"name": f"warning:{each.code}", "value": plain(each.text)}
+            SubElement(properties, "property", fields)
     for model, result in gate_results:
         case = _case(suite, command, f"{model}: " * (model is not None) + str(result.gate))
         if result.failed:

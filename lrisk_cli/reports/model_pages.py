@@ -47,9 +47,12 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
     seen = [
         draw(plot, f"rows{k}") for k, plot in enumerate(row_plots(model, result.evaluated_rows()))
     ]
-    notes = notes_block((*fits.notes, *result.notes))
+    notes = notes_block((*fits.notes, *result.notes), result.warnings)
     sections = [
-        Section("At a glance", [_fit_tiles(model, result.figures), *notes]),
+        Section(
+            "At a glance",
+            [_fit_tiles(model, result.figures), *notes],
+        ),
         Section("Losses", [*seen, _figures_table(result.figures)]),
         Section("The run", [*run, facts_block(run_facts(model), beside=bool(run))]),
         *_coefficients(model),
@@ -67,7 +70,13 @@ def evaluation_page(found: "Evaluation", command_line: str) -> Page:
     seen = [draw(plot, f"rows{k}") for k, plot in enumerate(plots)]
     facts = [*model_facts(model, found.path), rows_fact(counts)]
     sections = [
-        Section("At a glance", [_evaluation_tiles(figures), *notes_block(found.notes)]),
+        Section(
+            "At a glance",
+            [
+                _evaluation_tiles(figures),
+                *notes_block(found.notes, found.warnings),
+            ],
+        ),
         *gates_section(found.gate_results),
         Section("Losses", [*seen, _figures_table({"value": figures}, found.intervals)]),
         Section("What was done", [facts_block(facts)]),

@@ -31,7 +31,10 @@ def outlier_page(found: "Outliers", command_line: str) -> Page:
     """Tiles, the scores with the threshold, the columns named most often, the first rows."""
     figures = [draw(score_plot(found), "scores"), *_named_figure(found)]
     sections = [
-        Section("At a glance", [_tiles(found), *notes_block(found.notes)]),
+        Section(
+            "At a glance",
+            [_tiles(found), *notes_block(found.notes, found.warnings)],
+        ),
         *gates_section(found.gate_results),
         Section("Scores", figures),
         Section("The first rows of the ranking", [_top_table(found)]),

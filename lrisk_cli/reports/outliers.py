@@ -18,6 +18,7 @@ from lrisk_cli.reports.facts import (
     plain,
     plural,
     rows_fact,
+    warnings_document,
 )
 from lrisk_cli.reports.model_facts import model_facts
 from lrisk_cli.reports.terminal import print_facts, print_gates
@@ -51,6 +52,7 @@ def outliers_document(found: "Outliers") -> dict[str, Any]:
         "fit": found.model.fit.as_dict(),
         "ranking": found.ranking_path,
         "notes": list(found.notes),
+        **warnings_document(found.warnings),
         "timings": dict(found.timings),
     }
 

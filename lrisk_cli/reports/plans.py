@@ -11,6 +11,7 @@ from lrisk_cli.reports.facts import (
     notes_document,
     plain,
     rows_fact,
+    warnings_document,
 )
 from lrisk_cli.reports.terminal import print_facts
 from lrisk_cli.tables.memory import spell_size
@@ -24,7 +25,12 @@ def print_plan(plan: Plan) -> None:
 
 def plan_document(plan: Plan) -> dict[str, Any]:
     """The same for programs."""
-    return {"dry_run": True, **document_of(_facts(plan)), **notes_document(plan.notes)}
+    return {
+        "dry_run": True,
+        **document_of(_facts(plan)),
+        **notes_document(plan.notes),
+        **warnings_document(()),
+    }
 
 
 def _facts(plan: Plan) -> list[Fact]:

@@ -15,7 +15,7 @@ from lrisk_cli.evaluation.quantiles import (
     better_from,
     crossings,
 )
-from lrisk_cli.reports.facts import document_of, gate_document
+from lrisk_cli.reports.facts import document_of, gate_document, warnings_document
 from lrisk_cli.reports.quantile_text import quantile_facts
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def quantile_document(results: "QuantileResults") -> dict[str, Any]:
         {"model": model, **gate_document(result)} for model, result in results.gate_results
     ]
     document["notes"] = list(results.notes)
+    document |= warnings_document(results.warnings)
     return document
 
 

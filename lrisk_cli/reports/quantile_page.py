@@ -268,4 +268,4 @@ def _method(results: "QuantileResults") -> list[Block]:
         ),
         Fact("intervals", f"95 %, {how}; none where the sample is too small to tell"),
     ]
-    return [facts_block(facts), *notes_block(results.notes)]
+    return [facts_block(facts), *notes_block(results.notes, results.warnings)]

@@ -94,7 +94,7 @@ def test_what_judges_predictions_can_choose_between_models(name):
     if measures_predictions(name):
         assert check_metric(name, Task.AUTO) == name
     else:
-        assert name in metrics_of([Needs.ROWS, Needs.CELLS, Needs.FIT])
+        assert name in metrics_of([Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.WARNINGS])
         with pytest.raises(UsageError, match="does not evaluate predictions; choose a risk"):
             check_metric(name, Task.AUTO)
 
