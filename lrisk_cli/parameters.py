@@ -50,6 +50,11 @@ class Choice:
         return f"{name}:{self.parameter.symbol}"
 
 
+def split_specs(texts: Iterable[str]) -> list[str]:
+    """Specifications that are given one at a time or several with commas between them."""
+    return [part.strip() for text in texts for part in text.split(",")]
+
+
 def parse_choice(
     text: str,
     kind: str,

@@ -22,6 +22,7 @@ from lrisk_cli.losses.registry import AUTO, parse_loss
 from lrisk_cli.models.fitting import FitOptions, check_fit
 from lrisk_cli.models.options import Penalty, RowLoss, suit_columns
 from lrisk_cli.names import DEFAULT_RISK
+from lrisk_cli.parameters import split_specs
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.tables.options import Data
 
@@ -86,7 +87,7 @@ def _fits_subject(asked: ComparedOptions) -> FitsOnSplits:
             f"nothing to compare; name models with {opt('model')} and {opt('baseline')}, or a "
             f"{opt('target')} to fit"
         )
-    risks = [parse_risk(text) for text in asked.models.risk or [DEFAULT_RISK]]
+    risks = [parse_risk(text) for text in split_specs(asked.models.risk) or [DEFAULT_RISK]]
     for risk in risks:
         if risk.flat:
             raise InvalidOption(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lrisk_cli.errors import InvalidOption, UsageError
 from lrisk_cli.losses.registry import name_learned
-from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
+from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell, split_specs
 
 if TYPE_CHECKING:
     from lrisk_cli.baselines.common import BaselineFit
@@ -71,11 +71,12 @@ def parse_baseline(text: str) -> Baseline:
 
 def parse_baselines(texts: Sequence[str]) -> tuple[Baseline, ...] | None:
     """Those named, each once; None where none was, and nothing for `none`."""
-    if not texts:
+    asked = split_specs(texts)
+    if not asked:
         return None
-    if list(texts) == ["none"]:
+    if asked == ["none"]:
         return ()
-    rivals = tuple(parse_baseline(text) for text in texts)
+    rivals = tuple(parse_baseline(text) for text in asked)
     names = [str(each) for each in rivals]
     for name in names:
         if names.count(name) > 1:

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 from lrisk_cli.commands.config_source import FILE, FILE_VARIABLE, PREFIX, is_ours
 from lrisk_cli.commands.options.declared import Command, Declared, declared_options
 from lrisk_cli.errors import InvalidOption, UsageError, opt
+from lrisk_cli.tables.named_columns import quote_field
 from lrisk_cli.tables.small_files import read_small
 
 # Read before any setting is known.
@@ -31,8 +32,8 @@ _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 class Setting:
     """An option of a command. kind: bool, int, float, str or a StrEnum; many: it is repeatable.
 
-    listed: its one text holds several values with commas between them. shown: the default as help
-    shows it, where the default itself says nothing.
+    listed: each text holds one value or several, as CSV writes a list; such are repeatable too.
+    shown: the default as help shows it, where the default itself says nothing.
     """
 
     key: str
@@ -71,7 +72,7 @@ def settings_of(command: Command) -> dict[str, Setting]:
             each.key,
             each.word,
             each.kind,
-            each.many,
+            each.repeats,
             each.option.listed,
             _default_of(each),
             each.option.shown,
@@ -200,19 +201,22 @@ def _of_file(setting: Setting, value: Any, source: str) -> EffectiveOption:
     """A value of TOML, as its option takes it."""
     refuse = partial(_refuse_value, f"{source}: {setting.key}", setting)
     if setting.many:
-        values = value if isinstance(value, list) else [value]
-        return EffectiveOption([_convert(setting, each, refuse) for each in values], source)
-    if setting.listed and isinstance(value, list):
-        texts = [_convert(setting, each, refuse) for each in value]
-        if any("," in text for text in texts):
-            raise refuse(value)
-        return EffectiveOption(",".join(texts), source)
+        is_list = isinstance(value, list)
+        values = [_convert(setting, each, refuse) for each in (value if is_list else [value])]
+        # An element of a list is one value, whatever it holds.
+        quoted = [quote_field(each) for each in values] if setting.listed and is_list else values
+        return EffectiveOption(quoted, source)
     return EffectiveOption(_convert(setting, value, refuse), source)
 
 
 def _of_variable(setting: Setting, text: str, variable: str) -> Any:
-    """The text of a variable, as its option takes it; several values stand between semicolons."""
+    """The text of a variable, as its option takes it; several values stand between semicolons.
+
+    Where a text holds several values already, it is one of those that could be repeated.
+    """
     refuse = partial(_refuse_value, variable, setting)
+    if setting.listed:
+        return [_read_text(setting, text, refuse)]
     if setting.many:
         return [_read_text(setting, part.strip(), refuse) for part in text.split(";")]
     return _read_text(setting, text, refuse)
@@ -253,7 +257,6 @@ def _refuse_value(place: str, setting: Setting, value: Any) -> UsageError:
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
     wanted = f"one of {', '.join(kind)}" if issubclass(kind, StrEnum) else names[kind]
     several = ", or a list of such" if setting.many else ""
-    several = ", or a list of such without commas" if setting.listed else several
     shown = _shown(value) if len(_shown(value)) <= 60 else f"{_shown(value)[:60]}..."
     return UsageError(f"{place} takes {wanted}{several}; got {shown}")
 

@@ -1,6 +1,6 @@
 """Turn a table into a numeric design, and remember enough to repeat it on new rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +32,7 @@ from lrisk_cli.tables.arrays import arrow_of
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.column_types.number import NUMBER
 from lrisk_cli.tables.memory import Allowance
+from lrisk_cli.tables.named_columns import find_columns
 from lrisk_cli.tables.table import Column, Table
 from lrisk_cli.types import Array, Codes, Flags, Targets
 
@@ -45,6 +46,7 @@ __all__ = [
 class DesignOptions:
     """Which columns are used and how. features: all but target, id and excluded, when empty.
 
+    features, exclude: texts that name columns, as `find_columns` reads them.
     target: None for clusters, whose design has features only. aside: a column that is no feature
     though the caller reads it, and the option that names it. exposure: the column of exposures,
     for losses that take one. scale_target: whether the target may be standardised at all.
@@ -219,25 +221,36 @@ def choose_columns(
     """The feature columns, in the order asked for or that of the file, and the target."""
     target = None if options.target is None else table.column(options.target)
     taken = _taken_columns(table, options, target)
-    for option, names in (("features", options.features), ("exclude", options.exclude)):
-        for position, name in enumerate(names):
-            # Only the target cannot be excluded: the others are no features anyway.
-            if name in taken and (option == "features" or name == options.target):
-                raise InvalidOption(option, f": '{name}' is {taken[name]}; leave it out there")
-            if name in names[:position]:
-                raise InvalidOption(option, f": '{name}' is named twice; name it once")
-            table.column(name)
+    # Only the target cannot be excluded: the others are no features anyway.
+    features = _named(table, "features", options.features, taken)
+    exclude = _named(
+        table, "exclude", options.exclude, {t: taken[t] for t in [options.target] if t}
+    )
     if target is not None and options.id_column == options.target:
         raise InvalidOption(
             "id_column", f": '{options.target}' is the target; choose another column"
         )
-    asked = options.features or [column.name for column in table.columns]
-    left = [name for name in asked if name not in taken and name not in options.exclude]
-    if not left and not options.exclude:
+    asked = features or [column.name for column in table.columns]
+    left = [name for name in asked if name not in taken and name not in exclude]
+    if not left and not exclude:
         raise DataError(f"{table.label}: no column is left to learn from; add one to the table")
     if not left:
         raise UsageError(f"{table.label}: no features are left; exclude fewer columns")
     return tuple(_feature_column(table, name, options.dates) for name in left), target
+
+
+def _named(table: Table, option: str, texts: Sequence[str], taken: Mapping[str, str]) -> list[str]:
+    """The columns that an option names, each once; patterns leave out those that are taken."""
+    names = [column.name for column in table.columns]
+    found: dict[str, bool] = {}
+    for column in find_columns(texts, names, table.label):
+        name = column.name
+        if name in taken and not column.by_pattern:
+            raise InvalidOption(option, f": '{name}' is {taken[name]}; leave it out there")
+        if found.get(name) and not column.by_pattern:
+            raise InvalidOption(option, f": '{name}' is named twice; name it once")
+        found[name] = found.get(name, False) or not column.by_pattern
+    return [name for name in found if name not in taken]
 
 
 def _taken_columns(table: Table, options: DesignOptions, target: Column | None) -> dict[str, str]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from lrisk_cli.errors import InvalidOption
 from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
 from lrisk_cli.options import option
-from lrisk_cli.tables.options import Names, parse_names
+from lrisk_cli.tables.named_columns import as_texts
+from lrisk_cli.tables.options import Names
 
 if TYPE_CHECKING:
     from lrisk_cli.design.design import DesignOptions
@@ -84,8 +85,8 @@ class Columns:
 
         return DesignOptions(
             target=self.target,
-            features=parse_names(self.features),
-            exclude=parse_names(self.exclude),
+            features=as_texts(self.features),
+            exclude=as_texts(self.exclude),
             id_column=self.id_column,
             task=self.task or Task.AUTO,
             missing=self.missing or Missing.ERROR,
@@ -105,7 +106,7 @@ class Columns:
 
 
 def parse_dtypes(texts: Sequence[str]) -> dict[str, str]:
-    """COLUMN=KIND or A,B=KIND, several times."""
+    """COLUMN=KIND or A,B=KIND, several times: the kinds by the texts that name the columns."""
     dtypes: dict[str, str] = {}
     for text in texts:
         name, separator, kind = text.rpartition("=")
@@ -113,5 +114,7 @@ def parse_dtypes(texts: Sequence[str]) -> dict[str, str]:
             raise InvalidOption(
                 "dtype", f"takes COLUMN=number, COLUMN=category or COLUMN=string; got {text!r}"
             )
-        dtypes |= dict.fromkeys(parse_names(name), kind)
+        if dtypes.setdefault(name, kind) != kind:
+            both = f"{dtypes[name]} and as {kind}"
+            raise InvalidOption("dtype", f": '{name}' is named as {both}; keep one")
     return dtypes

@@ -7,6 +7,7 @@ import numpy as np
 from lrisk_cli.evaluation.registry import ERROR_NEEDS, TASK_NEEDS, Needs, figures_of, metrics_of
 from lrisk_cli.names import EVALUATED_RISKS, Task
 from lrisk_cli.native.kernels import core
+from lrisk_cli.parameters import split_specs
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.risk.value import sort_losses, spectral_risk
@@ -209,5 +210,5 @@ def _resamples(n_rows: int) -> int:
 
 def parse_risks(texts: Sequence[str]) -> tuple[Spectrum, ...]:
     """The risks asked for, each once; "max" is always reported and needs no spectrum."""
-    asked = texts or EVALUATED_RISKS
-    return tuple(dict.fromkeys(parse_risk(text) for text in asked if text.strip() != "max"))
+    asked = split_specs(texts) or EVALUATED_RISKS
+    return tuple(dict.fromkeys(parse_risk(text) for text in asked if text != "max"))

@@ -16,6 +16,7 @@ from lrisk_cli.errors import InvalidOption, UsageError, opt
 from lrisk_cli.evaluation.deviations import sample_deviation
 from lrisk_cli.evaluation.metrics import CONFIDENCE
 from lrisk_cli.native.kernels import core
+from lrisk_cli.parameters import split_specs
 from lrisk_cli.risk.value import sort_losses
 from lrisk_cli.types import Array
 
@@ -106,10 +107,10 @@ def _number_or_none(values: Array) -> float | None:
     return None if np.isnan(values[0]) else float(values[0])
 
 
-def parse_levels(text: str) -> tuple[float, ...]:
+def parse_levels(texts: str | Sequence[str]) -> tuple[float, ...]:
     """Levels in (0, 1], separated by commas, in the order given."""
-    place = opt("quantiles")
-    levels = tuple(parse_level(part, place) for part in text.split(",") if part.strip())
+    place, given = opt("quantiles"), [texts] if isinstance(texts, str) else texts
+    levels = tuple(parse_level(part, place) for part in split_specs(given) if part)
     if not levels:
         raise InvalidOption("quantiles", "takes levels such as 0.5,0.9,0.99; none was given")
     return levels

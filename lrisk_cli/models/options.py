@@ -15,6 +15,7 @@ from lrisk_cli.names import (
     Task,
 )
 from lrisk_cli.options import argument, option
+from lrisk_cli.parameters import split_specs
 
 # What the option means wherever it is one.
 LOSS = f"Loss of a row; auto follows the task. {describe_losses()}."
@@ -157,11 +158,7 @@ def parse_risks(texts: Sequence[str]) -> "tuple[Spectrum, ...]":
     """The risks to minimise, the usual one where none is named; each once."""
     from lrisk_cli.risk.spectrum import parse_risk
 
-    for text in texts:
-        if "," in text:
-            each = " ".join(opt("risk", part.strip()) for part in text.split(","))
-            raise InvalidOption("risk", f"{text!r} is not one risk; write {each}")
-    risks = tuple(parse_risk(text) for text in texts or (DEFAULT_RISK,))
+    risks = tuple(parse_risk(text) for text in split_specs(texts) or (DEFAULT_RISK,))
     _refuse_twice("risk", [str(risk) for risk in risks])
     return risks
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from lrisk_cli.errors import InvalidOption, is_text
 from lrisk_cli.names import Ragged
 from lrisk_cli.tables.memory import Allowance, make_allowance
+from lrisk_cli.tables.named_columns import split_list
 
 DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 DECIMALS = (".", ",")
@@ -67,7 +68,7 @@ def make_inputs(
     names: Sequence[str],
     delimiter: str | None,
     decimal: str,
-    na_values: str | None,
+    na_values: str | Sequence[str] | None,
     memory_limit: str | None = None,
     ragged: Ragged = Ragged.ERROR,
     *,
@@ -76,7 +77,7 @@ def make_inputs(
     """The inputs that the texts of options describe; UsageError where they cannot be meant."""
     if decimal not in DECIMALS:
         raise InvalidOption("decimal", f"takes . or , and got {decimal!r}")
-    missing = tuple(text.strip() for text in (na_values or "").split(",") if text.strip())
+    missing = tuple(text.strip() for text in split_list(na_values) if text.strip())
     for text in missing:
         if not is_text(text):
             raise InvalidOption("na_values", f"takes UTF-8 text, which no cell lacks; got {text!r}")

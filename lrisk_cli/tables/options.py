@@ -10,6 +10,7 @@ from lrisk_cli.options import argument, option
 from lrisk_cli.tables.inputs import Inputs, make_inputs
 from lrisk_cli.tables.memory import check_limits
 
+# Names at once or in parts, each as CSV writes a list (`tables/named_columns.py`).
 Names = str | tuple[str, ...] | None
 
 
@@ -58,12 +59,11 @@ class Data:
 
     def parse(self) -> Inputs:
         """The tables to read; UsageError for an impossible option."""
-        missing = ",".join(parse_names(self.na_values))
         return make_inputs(
             self.data,
             self.delimiter,
             self.decimal,
-            missing,
+            self.na_values,
             self.memory_limit,
             self.ragged,
             rename_duplicates=self.rename_duplicates,
@@ -97,11 +97,3 @@ class Files:
             yield
         finally:
             SPREADSHEET_SAFE.reset(token)
-
-
-def parse_names(names: Names) -> tuple[str, ...]:
-    """Names separated by commas, or each on its own."""
-    if names is None:
-        return ()
-    parts = names.split(",") if isinstance(names, str) else names
-    return tuple(name.strip() for name in parts if name.strip())

@@ -1,6 +1,5 @@
 """Open tables by path, and read them in batches of numbers and coded text."""
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -17,6 +16,7 @@ from lrisk_cli.tables.column_types.nested import NestedType
 from lrisk_cli.tables.column_types.registry import DTYPES, convert_type
 from lrisk_cli.tables.inputs import PLAIN, Inputs, Spelling
 from lrisk_cli.tables.memory import Allowance, make_allowance
+from lrisk_cli.tables.named_columns import find_dtypes, no_such_column
 from lrisk_cli.tables.outputs import (
     check_apart,
     check_output,
@@ -93,7 +93,7 @@ class Table:
         """The column of that name. DataError, with the nearest names, when there is none."""
         if name in self.types:
             return Column(name, self.types[name])
-        raise _no_such_column(self.label, name, [column.name for column in self.columns])
+        raise no_such_column(self.label, name, [column.name for column in self.columns])
 
     def arrow_type(self, name: str) -> pa.DataType:
         """The type of a column as it is stored; text where the files differ."""
@@ -247,9 +247,9 @@ def open_table(
 ) -> Table:
     """Inspect the files and fix the type of every column. inputs: or just one path, or several.
 
-    dtypes: "number", "category" or "string" for columns that must exist; `expected`: the kinds of
-    the columns that a model needs, which may be absent. Text files are typed by a sample of their
-    first rows; every file must have the columns of the first.
+    dtypes: "number", "category" or "string" by texts that name columns, which must exist;
+    `expected`: the kinds of the columns that a model needs, which may be absent. Text files are
+    typed by a sample of their first rows; every file must have the columns of the first.
     """
     inputs = _as_inputs(inputs)
     sources, notes = find_sources(inputs.names)
@@ -263,11 +263,10 @@ def open_table(
         if dtype not in DTYPES:
             known = ", ".join(DTYPES)
             raise InvalidOption("dtype", f": no such type; use {known}", f"{name}={dtype}")
-        if name not in names:
-            raise _no_such_column(label, name, names)
+    named = find_dtypes(dtypes or {}, names, label)
     check_same_columns(files)
     found = infer_types(files, inputs.spelling)
-    asked = {name: DTYPES[dtype] for name, dtype in (dtypes or {}).items()}
+    asked = {name: DTYPES[dtype] for name, dtype in named.items()}
     kinds = {**(expected or {}), **asked}
     # A column that has neither a name nor a value is read only where it is asked for.
     found |= {name: CATEGORY for name in kinds if name in names and name not in found}
@@ -333,13 +332,3 @@ def _slices(block: _Block, n_rows: int) -> Iterator[_Block]:
         rows = slice(start, min(start + n_rows, block.n_rows))
         part = {name: values[rows] for name, values in block.columns.items()}
         yield _Block(rows.stop - rows.start, part, block.invalid if start == 0 else {}, {})
-
-
-def _no_such_column(label: str, name: str, names: Sequence[str]) -> DataError:
-    near = difflib.get_close_matches(name, names, 3, 0.6)
-    if near:
-        return DataError(
-            f"{label}: no column '{name}'; did you mean {' or '.join(map(repr, near))}?"
-        )
-    shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-    return DataError(f"{label}: no column '{name}'; it has {shown}")

@@ -42,7 +42,7 @@ def test_risks_and_penalties_become_candidates_in_their_order():
     [
         ({"l2": ("0.1,1",)}, {}, "l2: several penalties need cv to choose one of them; add cv=5"),
         ({}, {"select_by": "mae"}, "select_by has no meaning without folds to choose by; add cv=5"),
-        ({"risk": ("mean,mean",)}, {}, "is not one risk; write risk='mean'"),
+        ({"risk": ("mean,mean",)}, {}, "risk='mean' is named twice; name it once"),
     ],
 )
 def test_a_fit_names_its_options_by_keywords(model, validation, sentence):

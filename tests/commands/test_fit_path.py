@@ -187,7 +187,7 @@ def test_one_risk_may_be_part_of_the_name_too(folder):
         (["-o", "new/", "--trace", "new/in/{risk}.csv"], "the folder new/in does not exist"),
         (["-o", "{risk}.csv", "--losses", "{risk}.csv"], "mean.csv: is named for two outputs"),
         (["--risk", "cvar:0.9"], "--risk superquantile:0.9 is named twice; name it once"),
-        (["--risk", "mean,esrm:2"], "is not one risk; write --risk mean --risk esrm:2"),
+        (["--risk", "extremile:3,mean"], "--risk mean is named twice; name it once"),
         (["--risk", "subquantile:0.9", "--solver", "lbfgs"], "subquantile:0.9 falls with the loss"),
     ],
 )  # fmt: skip

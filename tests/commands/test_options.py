@@ -55,11 +55,12 @@ def plain(group: Group) -> Group:
 def test_a_group_arrives_with_the_values_of_its_flags():
     assert run_command(plain, "a", "b") == Group(files=("a", "b"))
     flags = ["--missing", "drop", "--names", "x,y", "--several", "1", "--several", "2", "--id", "i"]
+    flags += ["--names", "z"]
     flags += ["-c", "5", "--no-intercept", "--rare-thing", "0.5"]
     assert run_command(plain, "a", *flags) == Group(
         files=("a",),
         missing=Missing.DROP,
-        names="x,y",
+        names=("x,y", "z"),
         several=("1", "2"),
         id_column="i",
         count=5,

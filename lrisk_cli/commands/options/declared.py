@@ -50,6 +50,11 @@ class Declared:
         return self.key.replace("-", "_")
 
     @property
+    def repeats(self) -> bool:
+        """Whether each time that it is given counts."""
+        return self.many or self.option.listed
+
+    @property
     def flags(self) -> tuple[str, ...]:
         """As they are typed."""
         short = () if self.option.short is None else (self.option.short,)

@@ -58,17 +58,17 @@ def _make_group(
 
 
 def _value(declared: Declared, value: Any) -> Any:
-    if declared.many:
-        return tuple(value or ())
+    if declared.repeats:
+        return tuple(value) if value else declared.default
     return not value if declared.negated else value
 
 
 def _typer_parameter(declared: Declared) -> Parameter:
     """A parameter of the type, default and annotation that make it this option."""
-    kind: Any = list[declared.kind] if declared.many else declared.kind  # type: ignore[name-defined]
+    kind: Any = list[declared.kind] if declared.repeats else declared.kind  # type: ignore[name-defined]
     required = declared.option.required
     default = False if declared.negated else declared.default
-    if declared.many or required:
+    if declared.repeats or required:
         default = None
     annotation = kind if required or default is not None else kind | None
     info = _argument(declared) if declared.option.positional else _option(declared)
@@ -93,6 +93,12 @@ def _option(declared: Declared) -> Any:
         min=option.minimum,
         max=option.maximum,
         help=option.help,
-        show_default=False if option.required else option.shown or True,
+        show_default=False if option.required else _shown_default(declared),
         rich_help_panel=declared.panel,
     )
+
+
+def _shown_default(declared: Declared) -> str | bool:
+    """The default in words; True where the parser knows it."""
+    listed = declared.default if declared.option.listed else None
+    return declared.option.shown or listed or True

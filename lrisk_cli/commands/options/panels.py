@@ -8,6 +8,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from lrisk_cli.commands.options.plain_values import PlainValues
+from lrisk_cli.commands.options.repeated import refuse_repeated
 
 # The solver comes last: it is for experts.
 PANELS = ("Data", "Columns", "Model", "Validation", "Gates", "Output", "General", "Solver")
@@ -27,6 +28,12 @@ class PanelCommand(PlainValues, TyperCommand):
         text, _, examples = (settings.pop("help") or "").partition(EXAMPLES)
         super().__init__(*arguments, help=text, **settings)
         self.examples = tuple(dedent(examples).splitlines())
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """As the parser does it, which would take the last of several values."""
+        if not ctx.resilient_parsing:
+            refuse_repeated(args, self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, then the options of each panel."""

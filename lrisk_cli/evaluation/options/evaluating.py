@@ -6,7 +6,8 @@ from typing import ClassVar
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.names import EVALUATED_RISKS
 from lrisk_cli.options import option
-from lrisk_cli.tables.options import Names, parse_names
+from lrisk_cli.tables.named_columns import split_list
+from lrisk_cli.tables.options import Names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ class Labels:
             raise InvalidOption(
                 "inlier_labels", f"has no meaning without {opt('label')}; add {add}"
             )
-        labels = parse_names(self.inlier_labels)
+        labels = split_list(self.inlier_labels)
         if not labels:
             raise InvalidOption("inlier_labels", "names no label; pass some, separated by commas")
         return labels
