@@ -1,3 +1,3 @@
 """lrisk: learn and evaluate models on tables by spectral risks."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

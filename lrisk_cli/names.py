@@ -34,7 +34,11 @@ RISKS: dict[str, Choice] = {
     ),
 }
 RISK_ALIASES = {"cvar": "superquantile"}
-DEFAULT_RISK = "superquantile:0.9"
+DEFAULT_RISK = "extremile:2"
+# The default of versions before 0.2.0.
+FORMER_RISK = "superquantile:0.9"
+# The risk that tables and pages show as the worst tenth.
+WORST_TENTH = "superquantile:0.9"
 DEFAULT_CLUSTER_RISK = "subquantile:0.75"
 # Of a polynomial kernel: its values leave the range of numbers long before.
 MOST_DEGREE = 100

@@ -29,7 +29,7 @@ WINE = str(ROOT / "sample_data" / "wine_quality_red.csv")
 CASES: Mapping[str, tuple[str, ...]] = {
     "help": ("--help",),
     "help of fit": ("fit", "--help"),
-    "fit, wine": ("fit", WINE, "--target", "quality"),
+    "fit, wine": ("fit", WINE, "--target", "quality", "--risk", "superquantile:0.9"),
     "fit, wine, mean": ("fit", WINE, "--target", "quality", "--risk", "mean"),
     "fit, 20000x50 CSV, mean": ("fit", "middle.csv", "--target", "y", "--risk", "mean"),
     "fit, 20000x50 CSV, superquantile": (

@@ -14,7 +14,13 @@ from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import parse_loss
 from lrisk_cli.models.fitting import FitOptions, check_fit
-from lrisk_cli.models.options import FitOutput, ModelOptions, choose_scaling, suit_columns
+from lrisk_cli.models.options import (
+    FitOutput,
+    ModelOptions,
+    choose_scaling,
+    default_risk_notes,
+    suit_columns,
+)
 from lrisk_cli.names import Task
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.solvers.select import SolverOptions
@@ -54,7 +60,7 @@ def make_job(
         holdout=validation.holdout,
         test=validation.test,
         asked=asked,
-        notes=notes,
+        notes=(*default_risk_notes(model.risk), *notes),
         files=name_files(
             asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1
         ),

@@ -1,7 +1,7 @@
 """Compare loss quantiles of models: from files, or fitted on random splits of the table."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -127,12 +127,13 @@ class ModelFiles:
 
 @dataclass(frozen=True, slots=True)
 class FitsOnSplits:
-    """The mean and other risks, to be fitted on random splits."""
+    """The mean and other risks, to be fitted on random splits. notes: on their options."""
 
     columns: DesignOptions
     dtypes: dict[str, str]
     fits: dict[str, FitOptions]
     plan: SplitPlan
+    notes: tuple[str, ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -142,7 +143,8 @@ class FitsOnSplits:
         return open_table(data, dtypes=self.dtypes)
 
     def compare(self, table: Table, by: str | None, levels: Array, report: Report) -> Outcome:
-        return compare_fits(table, self.columns, self.fits, self.plan, by, levels, report)
+        found = compare_fits(table, self.columns, self.fits, self.plan, by, levels, report)
+        return replace(found, notes=(*found.notes, *self.notes))
 
     def splits(self, outcome: Outcome) -> Splits:
         plan = self.plan

@@ -20,7 +20,7 @@ from lrisk_cli.evaluation.quantiles import parse_levels
 from lrisk_cli.evaluation.splits import hold_out
 from lrisk_cli.losses.registry import AUTO, parse_loss
 from lrisk_cli.models.fitting import FitOptions, check_fit
-from lrisk_cli.models.options import Penalty, RowLoss, suit_columns
+from lrisk_cli.models.options import Penalty, RowLoss, default_risk_notes, suit_columns
 from lrisk_cli.names import DEFAULT_RISK
 from lrisk_cli.parameters import split_specs
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
@@ -103,4 +103,5 @@ def _fits_subject(asked: ComparedOptions) -> FitsOnSplits:
     holdout = HOLDOUT if splits.holdout is None else splits.holdout
     plan = SplitPlan(holdout, splits.seed or 0, splits.repeats or REPEATS)
     hold_out(2, plan.holdout, plan.seed)  # a wrong fraction is refused before any reading
-    return FitsOnSplits(suit_columns(columns.parse(), loss), columns.dtypes, fits, plan)
+    notes = default_risk_notes(asked.models.risk)
+    return FitsOnSplits(suit_columns(columns.parse(), loss), columns.dtypes, fits, plan, notes)

@@ -8,6 +8,7 @@ from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.losses.registry import AUTO, LossChoice, describe_losses
 from lrisk_cli.names import (
     DEFAULT_RISK,
+    FORMER_RISK,
     RISKS,
     Scaling,
     SmoothingName,
@@ -161,6 +162,16 @@ def parse_risks(texts: Sequence[str]) -> "tuple[Spectrum, ...]":
     risks = tuple(parse_risk(text) for text in split_specs(texts) or (DEFAULT_RISK,))
     _refuse_twice("risk", [str(risk) for risk in risks])
     return risks
+
+
+def default_risk_notes(texts: Sequence[str]) -> tuple[str, ...]:
+    """What to say where no risk is named: the default is not that of versions before 0.2.0."""
+    if texts:
+        return ()
+    return (
+        f"risk: {DEFAULT_RISK}, the default since 0.2.0; pass {opt('risk', FORMER_RISK)} for "
+        "the former one",
+    )
 
 
 def parse_penalties(texts: Sequence[str]) -> tuple[float | None, ...]:

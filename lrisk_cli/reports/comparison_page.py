@@ -7,7 +7,7 @@ import numpy as np
 
 from lrisk_cli.baselines.registry import FAMILIES
 from lrisk_cli.evaluation.registry import larger_is_better
-from lrisk_cli.names import DEFAULT_RISK, Task
+from lrisk_cli.names import WORST_TENTH, Task
 from lrisk_cli.reports.comparisons import PLANTED, cell, comparison_facts, comparison_grid
 from lrisk_cli.reports.facts import Fact
 from lrisk_cli.reports.figures import Plot, Series, draw
@@ -37,7 +37,7 @@ DEVIATIONS = "Bars: the deviation between splits on either side of the mean."
 def comparison_page(comparison: "Comparison", command_line: str) -> Page:
     """The table of methods, its main columns as figures, what was done."""
     main = MAIN[comparison.task]
-    figures = [_figure(comparison, name) for name in (main, DEFAULT_RISK, "max", "seconds")]
+    figures = [_figure(comparison, name) for name in (main, WORST_TENTH, "max", "seconds")]
     planted = [_figure(comparison, name) for name in PLANTED] if comparison.spoilt else []
     sections = [
         Section(
@@ -85,7 +85,7 @@ def _without_oracle(comparison: "Comparison") -> "list[MethodResult]":
 
 
 def _tiles(comparison: "Comparison") -> Tiles:
-    names = [MAIN[comparison.task], DEFAULT_RISK, "max"]
+    names = [MAIN[comparison.task], WORST_TENTH, "max"]
     names += ["precision"] if comparison.spoilt else []
     items = []
     for name in names:

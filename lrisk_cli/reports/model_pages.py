@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from lrisk_cli.evaluation.metrics import Figures, Intervals
 from lrisk_cli.evaluation.registry import error_names
 from lrisk_cli.models.model import Model
+from lrisk_cli.names import WORST_TENTH
 from lrisk_cli.reports.facts import count_failed, figures_grid, rows_fact
 from lrisk_cli.reports.figures import draw
 from lrisk_cli.reports.html import (
@@ -103,8 +104,8 @@ def _fit_tiles(model: Model, figures: Mapping[str, Figures]) -> Tiles:
 
 def _evaluation_tiles(figures: Figures) -> Tiles:
     items = [("mean loss", brief(figures["mean"]), "")]
-    if figures.get("superquantile:0.9") is not None:
-        items.append(("worst tenth", brief(figures["superquantile:0.9"]), "superquantile:0.9"))
+    if figures.get(WORST_TENTH) is not None:
+        items.append(("worst tenth", brief(figures[WORST_TENTH]), WORST_TENTH))
     items.append(("largest loss", brief(figures["max"]), ""))
     items += [(name, brief(figures[name]), "") for name in error_names(figures)[:1]]
     return Tiles(items)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from lrisk_cli.names import DEFAULT_RISK
+from lrisk_cli.names import WORST_TENTH
 from lrisk_cli.reports.facts import Fact, figure, note_facts, number, rows_fact
 from lrisk_cli.reports.model_facts import describe_model
 from lrisk_cli.reports.terminal import print_facts, print_rows, print_saved
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lrisk_cli.api.fit import FitResult, Fits
     from lrisk_cli.evaluation.selection import CrossValidation
 
-SHOWN = ("mean", DEFAULT_RISK, "max")
+SHOWN = ("mean", WORST_TENTH, "max")
 
 
 def print_path(fits: "Fits") -> None:

@@ -34,7 +34,7 @@ def test_risks_and_penalties_become_candidates_in_their_order():
         ("mean", 0.1), ("mean", 1.0), ("extremile:2", 0.1), ("extremile:2", 1.0),
     ]  # fmt: skip
     assert job.scheme is not None
-    assert (job.scheme.n_folds, job.scheme.seed, job.scheme.metric) == (4, 3, "superquantile:0.9")
+    assert (job.scheme.n_folds, job.scheme.seed, job.scheme.metric) == (4, 3, "extremile:2")
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_each_command_lists_its_options(tmp_path, command, options):
 
 def test_the_version_is_printed(tmp_path):
     run = lrisk(tmp_path, "--version")
-    assert (run.returncode, run.stdout, run.stderr) == (0, "lrisk 0.1.0\n", "")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "lrisk 0.2.0\n", "")
 
 
 def test_no_command_is_a_usage_error_that_shows_the_help(tmp_path):
@@ -138,7 +138,7 @@ def test_the_objective_on_the_numbers_of_the_file_is_the_formula(tmp_path):
     run = lrisk(folder, "fit", "plain.csv", "--target", "price", *flags)
     w = np.array(json.loads((folder / "m.json").read_text())["coefficients"])
     X = np.column_stack([columns["area"], columns["rooms"]])
-    risk = plain_risk(0.5 * (columns["price"] - X @ w) ** 2, "superquantile:0.9")
+    risk = plain_risk(0.5 * (columns["price"] - X @ w) ** 2, "extremile:2")
     record = document(run)["fit"]
     assert record["objective_scale"] == "file"
     assert record["objective"] == pytest.approx(risk + 0.125 * (w @ w))

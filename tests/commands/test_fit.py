@@ -345,3 +345,37 @@ def test_a_reader_that_leaves_early_is_no_error(folder):
         assert program.wait(60) == 0
         (line,) = program.stderr.read().decode().splitlines()
     assert line.startswith("lrisk fit: ")
+
+
+# The default risk
+
+
+def risk_notes(folder, *flags: str) -> list[str]:
+    command = ["fit", "houses.csv", "--target", "price", "--features", "area", "--json"]
+    found = document(lrisk(folder, *command, *flags))["notes"]
+    return [note for note in found if note.startswith("risk: ")]
+
+
+def test_a_default_risk_is_noted_once_and_a_named_one_is_not(tmp_path):
+    folder = add_house_files(tmp_path)
+    (note,) = risk_notes(folder, "--l2", "0.01,0.1", "--cv", "2")
+    assert note == (
+        "risk: extremile:2, the default since 0.2.0; "
+        "pass --risk superquantile:0.9 for the former one"
+    )
+    assert risk_notes(folder, "--risk", "extremile:2") == []
+    (folder / "lrisk.toml").write_text('[fit]\nrisk = ["extremile:2"]\n')
+    assert risk_notes(folder) == []
+
+
+def test_the_default_risk_separates_classes_of_a_rare_kind(tmp_path):
+    # The worst tenth alone is best served by one half for every row.
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(2000)
+    kinds = np.where(x + rng.logistic(size=2000) > 2.0, "yes", "no")
+    write_csv(tmp_path / "rare.csv", {"x": x, "kind": kinds})
+    run = lrisk(tmp_path, "fit", "rare.csv", "--target", "kind", "--json", "-o", "m.json")
+    assert document(run)["risk"] == "extremile:2"
+    (tmp_path / "new.csv").write_text("x\n-3\n3\n")
+    rows = lrisk(tmp_path, "predict", "m.json", "new.csv").stdout.splitlines()
+    assert [row.split(",")[1] for row in rows[1:]] == ["no", "yes"]

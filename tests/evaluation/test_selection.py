@@ -120,7 +120,7 @@ def test_classes_are_chosen_by_accuracy_or_log_loss(folder):
 def test_the_best_is_fitted_to_all_rows_as_if_it_had_been_asked_for(folder):
     risks = ["--risk", "mean", "--risk", "superquantile:0.9"]
     found = choose(folder, "price", *risks, *GRID, "--cv", "5", "-o", "best.json")
-    assert found["cross_validation"]["select_by"] == "superquantile:0.9"
+    assert found["cross_validation"]["select_by"] == "extremile:2"
     assert len(found["cross_validation"]["candidates"]) == 6
     chosen = found["cross_validation"]["chosen"]
     assert (found["risk"], found["l2"]) == (chosen["risk"], chosen["l2"])
@@ -221,10 +221,10 @@ def test_the_terminal_shows_all_candidates_and_which_was_chosen(folder):
     command = ["fit", "houses.csv", "--target", "price", *FEATURES, *GRID, "--cv", "3"]
     lines = lrisk(folder, *command, "-o", "m.json").stdout.splitlines()
     assert lines[0] == (
-        "cross-validation: 3 folds (seed 0); mean of superquantile:0.9 on the fold left out, "
+        "cross-validation: 3 folds (seed 0); mean of extremile:2 on the fold left out, "
         "smaller is better"
     )
-    assert lines[1].split() == ["risk", "l2", "superquantile:0.9", "standard", "error"]
+    assert lines[1].split() == ["risk", "l2", "extremile:2", "standard", "error"]
     assert [float(line.split()[1]) for line in lines[2:5]] == PENALTIES
     (line,) = [line for line in lines if line.endswith("chosen")]
     assert json.loads((folder / "m.json").read_text())["l2"] == float(line.split()[1])
