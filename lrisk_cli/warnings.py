@@ -15,6 +15,15 @@ COUNT = "warnings"
 
 # Code -> the condition, as docs/warnings.md states it.
 WARNINGS: dict[str, str] = {
+    "constant_predictions": "largest - smallest prediction <= 0.01 x standard deviation of the "
+    "target; of class probabilities and means of counts: largest <= 1.01 x smallest; of at least "
+    "10 rows",
+    "no_gain": "1 - R(model) / R(best constant) <= 0.001 for the rising risk R that was minimised, "
+    "on at most 20,000 evenly spaced training rows",
+    "below_majority": "accuracy <= fraction of the most frequent class",
+    "training_rows": "the rows evaluated are those learned from, or those and the held-out ones, "
+    "in any order, by the digest in the model",
+    "same_file": "a table is named twice: the same inode, or the same bytes",
     "r2_below_zero": "r2 < 0: the mean of the target has a smaller squared error than the model",
     "few_rows": "5 x encoded columns >= rows learned from, and no rows are held out, tested on or "
     "cross-validated",

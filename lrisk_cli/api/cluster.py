@@ -21,6 +21,7 @@ from lrisk_cli.evaluation.cluster_evaluation import (
     evaluate_clusters,
 )
 from lrisk_cli.evaluation.options.evaluating import Labels
+from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.cluster_fit import fit_clusters, require_numbers
 from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
 from lrisk_cli.progress import Report
@@ -123,7 +124,8 @@ def run(job: Job, report: Report, *, force: bool) -> Clustered:
         write_table(job.assignments, _assignment_columns(job, design, placed))
     clock.lap("write_s")
     notes = (*design.notes, *_remarks(best.reseeded))
-    return Clustered(model, evaluated, notes, clock.timings(), seen)
+    same = warn_of_same_files(table.paths)
+    return Clustered(model, evaluated, notes, clock.timings(), seen, same)
 
 
 def _look(design: Design, placed: Assignment) -> SeenRows:

@@ -21,6 +21,7 @@ from lrisk_cli.evaluation.metrics import Figures, tally_figures
 from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.evaluation.splits import folds, hold_out
 from lrisk_cli.evaluation.table_evaluation import tally_table
+from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import parse_loss
@@ -103,7 +104,8 @@ def run(job: Job, report: Report, *, force: bool) -> Comparison:
     evaluate = None if test is None else _evaluate_on(job.data.beside(test), notes)
     splits, words = _split(len(raw.usable.rows.rows), job.splits, seed)
     compared = compare(raw, job.columns, job.plan, splits, words, evaluate, report)
-    return replace(compared, notes=(*compared.notes, *notes))
+    warnings = warn_of_same_files([*table.paths, *([] if test is None else [test])])
+    return replace(compared, notes=(*compared.notes, *notes), warnings=warnings)
 
 
 def _evaluate_on(inputs: Inputs, notes: dict[str, None]) -> Evaluate:

@@ -1,6 +1,6 @@
 """Detect outliers: fit or load a model, rank the rows by their losses, explain, write."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from lrisk_cli.design.design import DesignOptions
 from lrisk_cli.errors import InvalidOption
 from lrisk_cli.evaluation.checks import Checks
 from lrisk_cli.evaluation.metrics import parse_risks
+from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
 from lrisk_cli.models.fitting import FitOptions
 from lrisk_cli.models.loading import load_model, with_policies
@@ -26,7 +27,7 @@ from lrisk_cli.outliers.subjects import Subject, cluster_subject, fit_subject, m
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.value import sort_losses
 from lrisk_cli.tables.inputs import Inputs
-from lrisk_cli.tables.table import check_apart, check_output, open_table, write_parts
+from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_parts
 from lrisk_cli.types import Array
 from lrisk_cli.warnings import count_warnings
 
@@ -103,14 +104,24 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
 
 def _subject(job: Job, report: Report) -> tuple[Subject, Array]:
     """What the rows are ranked by, and their losses in reading order."""
-    if job.model is not None:
-        model = _load(job, job.model)
+    model = None if job.model is None else _load(job, job.model)
+    if model is None:
+        table = open_table(job.data, dtypes=job.dtypes)
+    else:
         table = open_table(job.data, expected=model.encoding.dtypes)
-        check_apart(job.outputs, [*job.checks.inputs, *table.paths])
+    check_apart(job.outputs, [*job.checks.inputs, *table.paths])
+    subject, losses = _rank_by(job, model, table, report)
+    warnings = (*warn_of_same_files(table.paths), *subject.warnings)
+    return replace(subject, warnings=warnings), losses
+
+
+def _rank_by(
+    job: Job, model: Model | ClusterModel | None, table: Table, report: Report
+) -> tuple[Subject, Array]:
+    """The same by a model that is known, or that is fitted here."""
+    if model is not None:
         id_column = job.columns.id_column
         return model_subject(model, table, id_column, job.contamination, report)
-    table = open_table(job.data, dtypes=job.dtypes)
-    check_apart(job.outputs, [*job.checks.inputs, *table.paths])
     if job.columns.target is None:
         seed = job.fit.solver.seed
         return cluster_subject(table, job.columns, job.ks, seed, job.contamination, report)

@@ -37,7 +37,7 @@ from lrisk_cli.evaluation.table_evaluation import (
     figures_of_losses,
     tally_table,
 )
-from lrisk_cli.evaluation.warning_rules import warn_of_figures
+from lrisk_cli.evaluation.warning_rules import warn_of_same_files, warn_of_table
 from lrisk_cli.evaluation.worst_rows import WorstRows
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.loading import load_model, with_policies
@@ -208,7 +208,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     ascending = tally.losses.losses
     page = None if job.page is None else evaluated_rows("evaluated", model, ascending, tally.sample)
     of_rows = figures_of(tally.rows, [Needs.ROWS, Needs.CELLS])
-    warnings = warn_of_figures({"": figures})
+    warnings = warn_of_table(model, figures, tally.spread, tally.digest.text, table.paths)
     others = of_rows | figures_of(model.fit, [Needs.FIT]) | count_warnings(warnings)
     return Evaluation(
         path=job.model,
@@ -252,7 +252,7 @@ def _evaluate_clusters(
             job.losses,
             assignment_columns(kept.names, clusters, losses, outliers, model.spectrum),
         )
-    warnings: Warnings = ()
+    warnings = warn_of_same_files(table.paths)
     others = figures_of(rows, [Needs.ROWS, Needs.CELLS]) | count_warnings(warnings)
     worst = WorstRows()
     if checks.github:

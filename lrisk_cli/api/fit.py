@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lrisk_cli.api.clock import Clock
 from lrisk_cli.api.fit_files import FitFiles, check_files, make_folders
-from lrisk_cli.api.fit_warnings import fit_warnings
+from lrisk_cli.api.fit_warnings import fit_warnings, row_digests
 from lrisk_cli.design.design import (
     Design,
     DesignOptions,
@@ -23,16 +23,17 @@ from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.errors import NotConvergedError, UsageError, opt
 from lrisk_cli.evaluation.metrics import Figures, evaluate_rows, parse_risks, tally_figures
 from lrisk_cli.evaluation.splits import hold_out
+from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows, warn_of_same_files
 from lrisk_cli.models.fitting import (
     FitOptions,
     Fitted,
     Scores,
     fit_design,
     make_features,
-    remarks,
     score_design,
 )
-from lrisk_cli.models.model import Model, save_model
+from lrisk_cli.models.model import Model, save_model, with_digests
+from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.solvers.solution import Epoch
 from lrisk_cli.tables.inputs import Inputs
@@ -108,7 +109,7 @@ class FitResult:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about its features and about the fit."""
-        return (*self.fitted.notes, *remarks(self.model.fit))
+        return self.fitted.notes
 
     @property
     def tested(self) -> Figures | None:
@@ -166,10 +167,17 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     design = replace(design, notes=(*design.notes, *(test.notes if test else ())))
     clock.lap("design_s")
     results = _solve(job, design, report)
+    digests = row_digests(design, held_out)
+    for result in results:
+        result.fitted = replace(result.fitted, model=with_digests(result.model, digests))
     clock.lap("solve_s")
     _evaluate(job, results, design, held_out, test, report)
+    same = warn_of_same_files([*table.paths, *(test.paths if test else ())])
     for result in results:
-        result.warnings = fit_warnings(design, result.figures, validated=choice is not None)
+        found = fit_warnings(
+            result.model, design, held_out, result.figures, validated=choice is not None
+        )
+        result.warnings = (*same, *result.warnings, *found)
     # The largest array of all: from here on only its scores are needed.
     design = replace(design, rows=design.rows.take(slice(0)))
     clock.lap("test_s")
@@ -294,9 +302,10 @@ def _evaluate_table(results: list[FitResult], table: Table, report: Report) -> N
     tallies = [make_tally(model) for model in models]
     samples = [RowSample(SAMPLED_ROWS) for _ in models]
     first = models[0]
-    columns = columns_of(first.encoding)
+    columns, digest = columns_of(first.encoding), RowDigest()
     for scored, _ in score_table(first, table, columns, None, RowTally(), report):
         targets = scored.known_targets
+        digest.add(scored.encoded.rows, targets)
         for model, tally, sample in zip(models, tallies, samples, strict=True):
             Z, exposure = model.margins(scored.encoded.rows), scored.encoded.exposure
             predictions = model.predict(Z, exposure)
@@ -305,6 +314,7 @@ def _evaluate_table(results: list[FitResult], table: Table, report: Report) -> N
     for result, tally, sample in zip(results, tallies, samples, strict=True):
         result.figures["test"] = tally_figures(tally, parse_risks(()))
         result.seen["test"] = (tally.losses, sample)
+        result.warnings = warn_of_learned_rows(result.model.fit, digest.text)
 
 
 def _write(job: Job, results: Sequence[FitResult], design: Design) -> None:

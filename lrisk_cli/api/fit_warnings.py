@@ -1,17 +1,55 @@
-"""Warnings of a fit: what its rows, columns and figures say against trusting it."""
+"""Warnings of a fit, and the digests by which its model recognises the rows it learned from."""
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from lrisk_cli.design.design import Design
 from lrisk_cli.evaluation.metrics import Figures
-from lrisk_cli.evaluation.warning_rules import warn_of_few_rows, warn_of_figures
+from lrisk_cli.evaluation.warning_rules import (
+    predicts_constant,
+    warn_of_constant,
+    warn_of_few_rows,
+    warn_of_figures,
+    warn_of_majority,
+    warn_of_no_gain,
+)
+from lrisk_cli.models.model import Model
+from lrisk_cli.models.row_digest import digest_of
 from lrisk_cli.warnings import Warnings
 
 
-def fit_warnings(design: Design, figures: Mapping[str, Figures], *, validated: bool) -> Warnings:
+def fit_warnings(
+    model: Model,
+    design: Design,
+    held_out: Design | None,
+    figures: Mapping[str, Figures],
+    *,
+    validated: bool,
+) -> Warnings:
     """design: the rows learned from; figures: by the rows they are of; validated: by folds."""
-    tested = validated or len(figures) > 1
+    majorities = {"training": majority(design)}
+    if held_out is not None:
+        majorities["held out"] = majority(held_out)
     return (
-        *warn_of_few_rows(*design.rows.shape, tested=tested),
+        *warn_of_constant(constant=predicts_constant(model, design)),
+        *warn_of_no_gain(model, design),
+        *warn_of_few_rows(*design.rows.shape, tested=validated or len(figures) > 1),
         *warn_of_figures(figures),
+        *(warn_of_majority(figures, majorities) if design.encoding.target.classes else ()),
     )
+
+
+def majority(design: Design) -> float:
+    """Fraction of the most frequent class; of numbers, 0."""
+    if not design.encoding.target.classes:
+        return 0.0
+    return float(np.bincount(np.asarray(design.targets, np.int64)).max() / len(design.targets))
+
+
+def row_digests(design: Design, held_out: Design | None) -> dict[str, str]:
+    """What the record of a fit keeps of its rows."""
+    known = {"training_rows": digest_of(design.rows, design.targets)}
+    if held_out is not None:
+        known["held_out_rows"] = digest_of(held_out.rows, held_out.targets)
+    return known

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.loading import load_model, with_policies
 from lrisk_cli.models.scored import Scorer
 from lrisk_cli.models.scoring import RowTally, score_table
@@ -61,7 +62,8 @@ def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictio
         write_csv_parts(stream, parts)
     else:
         write_parts(job.output, parts, group_rows=GROUP_ROWS, group_cells=GROUP_CELLS)
-    return Predictions(job.model, job.output, tally.counts, table.notes)
+    same = warn_of_same_files(table.paths)
+    return Predictions(job.model, job.output, tally.counts, table.notes, same)
 
 
 def _parts(

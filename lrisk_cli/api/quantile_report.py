@@ -21,6 +21,7 @@ from lrisk_cli.evaluation.loss_comparison import (
 from lrisk_cli.evaluation.paired_losses import Group
 from lrisk_cli.evaluation.quantile_gates import check_outcome, needed_levels, not_compared
 from lrisk_cli.evaluation.quantiles import Compared, Comparison
+from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.fitting import FitOptions
 from lrisk_cli.models.model import Model
 from lrisk_cli.progress import Report
@@ -183,7 +184,7 @@ def run(job: Job, report: Report, *, force: bool) -> QuantileResults:
         table.column(job.by)
     levels = needed_levels(job.quantiles, checks)
     outcome = subject.compare(table, job.by, levels, report)
-    warnings: Warnings = ()
+    warnings = (*warn_of_same_files(table.paths), *outcome.warnings)
     return QuantileResults(
         models=tuple(
             NamedModel(name, model, outcome.gaps[name]) for name, model in outcome.models.items()

@@ -11,14 +11,17 @@ from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.evaluation.paired_losses import Group, PairedLosses, average_groups
 from lrisk_cli.evaluation.quantiles import Comparison, average
 from lrisk_cli.evaluation.splits import hold_out
+from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows
 from lrisk_cli.models.fitting import FitOptions, fit_design
 from lrisk_cli.models.loading import load_predictor, with_policies
 from lrisk_cli.models.model import Model
+from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.models.scoring import RowTally, score_together
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.tables.table import Table
 from lrisk_cli.types import Array
+from lrisk_cli.warnings import Warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class Outcome:
     counts: RowCounts
     n_tested: int
     notes: tuple[str, ...] = ()
+    warnings: Warnings = ()
 
 
 def load_models(
@@ -78,11 +82,17 @@ def compare_models(
 ) -> Outcome:
     """One pass over the table; what stays in memory are the losses."""
     tally, pairs = RowTally(), PairedLosses(len(models), by)
-    for rows, losses, groups in score_together(models, table, by, tally, report):
+    digests = {name: RowDigest() for name in models}
+    for rows, losses, groups in score_together(models, table, by, tally, report, digests):
         pairs.add(rows, losses, groups)
     gaps = {name: model.fit.gap for name, model in models.items()}
     compared = _compared(pairs, table, levels)
-    return Outcome(models, gaps, *compared, tally.counts, pairs.n_rows, table.notes)
+    warnings = tuple(
+        warning.of(name)
+        for name, model in models.items()
+        for warning in warn_of_learned_rows(model.fit, digests[name].text)
+    )
+    return Outcome(models, gaps, *compared, tally.counts, pairs.n_rows, table.notes, warnings)
 
 
 def compare_fits(

@@ -12,8 +12,11 @@ from lrisk_cli.evaluation.metrics import (
     bootstrap_intervals,
     risk_figures,
 )
+from lrisk_cli.evaluation.prediction_spread import PredictionSpread
+from lrisk_cli.evaluation.warning_rules import add_scored, make_spread
 from lrisk_cli.models.fitting import Scores
 from lrisk_cli.models.model import Model
+from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.models.scoring import (
     LOSS_BYTES,
     ROW_BYTES,
@@ -41,13 +44,15 @@ SAMPLED_ROWS = 1500
 class TableTally:
     """What one pass over a table leaves behind. kept: all rows, where a file is to hold them.
 
-    sample: predictions and targets of a few rows, as numbers.
+    sample: predictions and targets of a few rows, as numbers. spread, digest: for warnings.
     """
 
     losses: Tally
     rows: RowTally
     kept: ScoredRows | None
     sample: RowSample
+    spread: PredictionSpread
+    digest: RowDigest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,13 +89,22 @@ def tally_table(
     worst: takes the rows with the largest losses, where they are asked for.
     """
     kept = ScoredRows() if keep else None
-    found = TableTally(make_tally(model), RowTally(), kept, RowSample(SAMPLED_ROWS))
+    found = TableTally(
+        make_tally(model),
+        RowTally(),
+        kept,
+        RowSample(SAMPLED_ROWS),
+        make_spread(model),
+        RowDigest(),
+    )
     columns, rows = columns_of(model.encoding), found.rows
     kept_bytes = LOSS_BYTES + (ROW_BYTES if keep else 0)
     for scored, ids in score_table(model, table, columns, id_column, rows, report, kept_bytes):
         losses, targets = scored.known_losses, scored.known_targets
         found.losses.add(losses, targets, scored.predictions)
         found.sample.add(scored.rows, scored.predictions, targets)
+        found.digest.add(scored.encoded.rows, targets)
+        add_scored(found.spread, scored)
         if kept is not None:
             kept.add(scored, ids)
         if worst is not None:

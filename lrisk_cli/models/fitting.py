@@ -37,8 +37,6 @@ from lrisk_cli.types import Array
 if TYPE_CHECKING:
     from lrisk_cli.robust.inlier_weights import InlierWeights
 
-# A fit that lowers the objective by less than this fraction has learned almost nothing.
-SMALL_GAIN = 1e-3
 # Numbers below this have fewer digits.
 LEAST_L2 = float(np.finfo(np.float64).tiny)
 
@@ -225,22 +223,6 @@ def inlier_weights_of(design: Design, options: FitOptions) -> "InlierWeights":
 def _trims_rows(options: FitOptions) -> bool:
     """Whether the risk gives zero weight to a fixed fraction of the rows."""
     return options.risk.name == "subquantile" and options.smoothing is SmoothingName.NONE
-
-
-def remarks(record: FitRecord) -> tuple[str, ...]:
-    """Notes on fits that learned little or nothing."""
-    if not record.gap or record.absolute_gap is None:
-        return ()
-    gained = record.absolute_gap / record.gap
-    gain = gained / (record.objective + gained)
-    if gain > SMALL_GAIN:
-        return ()
-    # A gap of 1 or more leaves open whether it is the fault of the risk or of the run.
-    patience = "allow more passes, or " if record.gap >= 1.0 else ""
-    return (
-        f"the objective is only {100.0 * gain:.2g} % below that of zero coefficients: {patience}"
-        "choose a milder risk such as extremile:2",
-    )
 
 
 @dataclass(frozen=True, slots=True)

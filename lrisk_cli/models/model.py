@@ -1,11 +1,13 @@
 """A fitted model: it scores batches of rows, and is kept as plain JSON."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict as fields
+from msgspec.structs import replace as replace_fields
 
 from lrisk_cli import __version__
 from lrisk_cli.design.columns.registry import feature_from_json
@@ -200,6 +202,11 @@ def original_units(model: Model) -> OriginalUnits | None:
         intercepts = intercepts + W[at]
     effects = np.abs(model.coefficients[:at]).max(axis=1)
     return OriginalUnits(encoding.column_names[:at], outputs, W[:at], intercepts, effects)
+
+
+def with_digests(model: Model, digests: Mapping[str, str]) -> Model:
+    """The model with digests of its rows, by the name of the field of its record."""
+    return replace(model, fit=replace_fields(model.fit, **digests))
 
 
 def save_model(path: str | Path, model: Model) -> None:

@@ -39,7 +39,8 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     starts: where the search for a falling risk began; null where one start is enough. reweighted:
     the rows were weighed once more after the search, which ended at trimmed_objective.
-    contamination: estimated fraction of outliers; null if not estimated.
+    contamination: estimated fraction of outliers; null if not estimated. training_rows,
+    held_out_rows: count and order-free digest of the encoded rows; empty if not known.
     """
 
     solver: str
@@ -67,6 +68,8 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reweighted: bool = False
     trimmed_objective: float | None = None
     contamination: float | None = None
+    training_rows: str = ""
+    held_out_rows: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """The record as it stands in the file."""

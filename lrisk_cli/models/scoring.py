@@ -12,6 +12,7 @@ from lrisk_cli.design.encoding import EncodedBatch, Encoding
 from lrisk_cli.design.raw_rows import RowCounts, count_ragged
 from lrisk_cli.errors import DataError, InvalidOption
 from lrisk_cli.models.model import Model
+from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.models.scored import ScoredBatch, Scorer
 from lrisk_cli.names import Missing
 from lrisk_cli.progress import Progress, Report
@@ -155,11 +156,17 @@ def score_table(
 
 
 def score_together(
-    models: Mapping[str, Model], table: Table, by: str | None, tally: RowTally, report: Report
+    models: Mapping[str, Model],
+    table: Table,
+    by: str | None,
+    tally: RowTally,
+    report: Report,
+    digests: Mapping[str, RowDigest] | None = None,
 ) -> Iterator[tuple[NDArray[np.int64], list[Array], Texts | None]]:
     """Each batch, read once and scored by all models: row numbers, losses by model, groups.
 
-    by: the column of the groups. Only rows that every model can use are scored.
+    by: the column of the groups. Only rows that every model can use are scored. digests: take the
+    rows that each model can use.
     """
     strict = any(model.encoding.missing is Missing.ERROR for model in models.values())
     needed = [name for model in models.values() for name in columns_of(model.encoding)]
@@ -169,6 +176,8 @@ def score_together(
         n_kept = tally.used * len(models) * LOSS_BYTES
         table.allowance.check_scoring(table.label, batch.n_rows, width, n_kept)
         scored = _score_batch(models, batch)
+        for name, digest in (digests or {}).items():
+            digest.add(scored[name].encoded.rows, scored[name].known_targets)
         kept = _kept_by_all(scored, tally)
         tally.scored += batch.n_rows
         tally.used += len(kept)

@@ -12,10 +12,12 @@ from lrisk_cli.clusters.clustering import ClusterOptions, nearest
 from lrisk_cli.design.design import Design, DesignOptions, RawDesign, encode_design, read_design
 from lrisk_cli.design.encoding import EncodedBatch
 from lrisk_cli.design.raw_rows import RAGGED
+from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows
 from lrisk_cli.models.cluster_fit import fit_clusters, require_numbers
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.fitting import FitOptions
 from lrisk_cli.models.model import Model
+from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.models.scoring import LOSS_BYTES, RowTally, columns_of, encode_table, score_table
 from lrisk_cli.names import DEFAULT_CLUSTER_RISK, Missing
 from lrisk_cli.outliers.options import default_clusters
@@ -135,7 +137,8 @@ def model_subject(
 
     Rows are scored once; to explain some of them, the table is read again.
     """
-    rows, usual, losses = _score(model, table, report)
+    digest = RowDigest()
+    rows, usual, losses = _score(model, table, digest, report)
     check_largest(float(losses.max()))
     goal = model.encoding.goal
     n_classes = 2 if goal is None else max(2, len(goal.classes))
@@ -144,7 +147,8 @@ def model_subject(
     def explain(indices: Index, name_all: bool) -> ExplainedRows:
         return _read_again(model, table, id_column, usual, indices, report, name_all=name_all)
 
-    return Subject(model, threshold, rows, explain, table.notes), losses
+    learned = warn_of_learned_rows(model.fit, digest.text) if isinstance(model, Model) else ()
+    return Subject(model, threshold, rows, explain, table.notes, learned), losses
 
 
 def _explainer(
@@ -181,13 +185,15 @@ def _tally(raw: RawDesign, missing: Missing) -> RowTally:
 
 
 def _score(
-    model: Model | ClusterModel, table: Table, report: Report
+    model: Model | ClusterModel, table: Table, digest: RowDigest, report: Report
 ) -> tuple[RowTally, Usual, Array]:
     """One pass over the table: what became of its rows, an ordinary one, and their losses."""
     rows, sample, kept = RowTally(), RowSample(SAMPLED_ROWS), Buffer(table.n_rows or 0)
     used, columns = 0, columns_of(model.encoding)
     for scored, _ in score_table(model, table, columns, None, rows, report, LOSS_BYTES):
         losses = scored.known_losses
+        if scored.targets is not None:
+            digest.add(scored.encoded.rows, scored.targets)
         if used + len(losses) > kept.size:
             kept.resize(used + len(losses) + used // 2)
         kept.view()[used : used + len(losses)] = losses

@@ -4,10 +4,16 @@ import json
 from xml.etree import ElementTree
 
 import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
+from scipy.optimize import minimize
 
 from helpers.docs import markdown_table
 from helpers.program import document, lrisk, refusal
+from lrisk_cli.evaluation.constant_model import class_entropy
+from lrisk_cli.evaluation.warning_rules import milder_risk
+from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.warnings import COUNT, WARNINGS, CodedWarning, count_warnings
 
 
@@ -133,3 +139,107 @@ def test_warnings_are_on_the_page_and_properties_of_the_junit_file(folder):
 def test_every_document_has_a_list_of_warnings(arguments, folder):
     run = lrisk(folder, *arguments, "--json")
     assert json.loads(run.stdout)["warnings"] == []
+
+
+def test_constant_predictions_and_no_gain(folder):
+    rng = np.random.default_rng(0)
+    coins = {"x": rng.normal(size=400), "y": rng.permutation(np.repeat(["a", "b"], [190, 210]))}
+    write(folder / "coins.csv", coins)
+    fit = ("fit", "coins.csv", "--target", "y", "--json", "--risk")
+    run = lrisk(folder, *fit, "superquantile:0.9", "-o", "coins.json")
+    assert {"constant_predictions", "no_gain"} <= set(codes(run))
+    assert "choose a milder risk such as extremile:2" in run.stderr
+    run = lrisk(folder, "evaluate", "coins.json", "coins.csv", "--json")
+    assert "constant_predictions" in codes(run)
+    run = lrisk(folder, *fit, "mean", "--l2", "1e6")
+    assert {"constant_predictions", "no_gain"} <= set(codes(run))
+    assert "milder" not in run.stderr
+    assert "lower --l2" in run.stderr
+    for risk in ("mean", "superquantile:0.9"):
+        fine = lrisk(folder, "fit", "line.csv", "--target", "y", "--risk", risk, "--json")
+        assert codes(fine) == []
+
+
+def test_below_majority(folder):
+    x = np.linspace(-1, 1, 200)
+    write(folder / "right.csv", {"x": x, "y": np.where(x > 0.3, "up", "down")})
+    write(folder / "wrong.csv", {"x": x, "y": np.where(x > 0.3, "down", "up")})
+    fit = ("fit", "right.csv", "--target", "y", "--risk", "mean", "-o", "right.json", "--json")
+    assert codes(lrisk(folder, *fit)) == []
+    run = lrisk(folder, "evaluate", "right.json", "wrong.csv", "--json")
+    assert codes(run) == ["below_majority"]
+
+
+def test_rows_learned_from_are_known_in_any_order_and_format(folder):
+    lines = (folder / "line.csv").read_text().splitlines()
+    (folder / "turned.csv").write_text("\n".join([lines[0], *lines[:0:-1]]) + "\n")
+    (folder / "less.csv").write_text("\n".join(lines[:-1]) + "\n")
+    table = pyarrow.csv.read_csv(folder / "line.csv")
+    pyarrow.parquet.write_table(table, folder / "line.parquet")
+    for name in ("line.csv", "turned.csv", "line.parquet"):
+        run = lrisk(folder, "evaluate", "line.json", name, "--json")
+        assert codes(run) == ["training_rows"], name
+    assert codes(lrisk(folder, "evaluate", "line.json", "less.csv", "--json")) == []
+    detect = ("detect-outliers", "turned.csv", "--model", "line.json", "--json")
+    assert codes(lrisk(folder, *detect)) == ["training_rows"]
+    fit = ("fit", "line.csv", "--target", "y", "--json")
+    assert codes(lrisk(folder, *fit, "--test", "turned.csv")) == ["training_rows"]
+    assert codes(lrisk(folder, *fit, "--risk", "mean", "-o", "mean.json")) == []
+    report = ("quantile-report", "turned.csv", "--model", "line.json", "--baseline", "mean.json")
+    assert codes(lrisk(folder, *report, "--json")) == ["training_rows", "training_rows"]
+
+
+def test_the_whole_table_of_a_hold_out_holds_rows_learned_from(folder):
+    fit = ("fit", "line.csv", "--target", "y", "--holdout", "0.3", "-o", "part.json", "--json")
+    assert codes(lrisk(folder, *fit)) == []
+    run = lrisk(folder, "evaluate", "part.json", "line.csv", "--json")
+    assert codes(run) == ["training_rows"]
+    assert "and those held out" in run.stderr
+
+
+def test_models_without_digests_still_load(folder):
+    model = json.loads((folder / "line.json").read_text())
+    del model["fit"]["training_rows"], model["fit"]["held_out_rows"]
+    (folder / "old.json").write_text(json.dumps(model))
+    assert codes(lrisk(folder, "evaluate", "old.json", "line.csv", "--json")) == []
+
+
+def test_the_same_file_given_twice(folder):
+    (folder / "copy.csv").write_bytes((folder / "line.csv").read_bytes())
+    (folder / "link.csv").symlink_to("line.csv")
+    fit = ("fit", "line.csv", "--target", "y", "--json")
+    for name in ("line.csv", "copy.csv", "link.csv"):
+        assert codes(lrisk(folder, *fit[:2], name, *fit[2:])) == ["same_file"]
+    assert "same_file" in codes(lrisk(folder, *fit, "--test", "copy.csv"))
+    assert codes(lrisk(folder, *fit[:2], "odd.csv", *fit[2:], "--risk", "mean")) != ["same_file"]
+    compare = ("compare", "line.csv", "--target", "y", "--test", "copy.csv", "--json")
+    assert codes(lrisk(folder, *compare)) == ["same_file"]
+    for command in (("cluster", "-k", "2"), ("detect-outliers",)):
+        run = lrisk(folder, *command, "line.csv", "link.csv", "--json")
+        assert codes(run) == ["same_file"]
+    predict = ("predict", "line.json", "line.csv", "copy.csv", "-o", "out.csv", "--json")
+    assert codes(lrisk(folder, *predict)) == ["same_file"]
+
+
+@pytest.mark.parametrize("risk", ["mean", "extremile:2", "superquantile:0.5", "esrm:2"])
+def test_the_least_risk_of_constant_probabilities_is_the_optimum(risk):
+    counts, spectrum = np.array([40, 5, 25]), parse_risk(risk)
+
+    def value(logits):
+        losses = np.log(np.sum(np.exp(logits))) - logits
+        return float(np.sort(np.repeat(losses, counts)) @ spectrum.weights(70))
+
+    found = [
+        minimize(value, start, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12})
+        for start in np.random.default_rng(0).normal(size=(5, 3))
+    ]
+    assert class_entropy(counts, spectrum) == pytest.approx(min(f.fun for f in found), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("risk", "milder"),
+    [("mean", None), ("extremile:2", "mean"), ("superquantile:0.9", "extremile:2"),
+     ("extremile:1.5", "mean"), ("superquantile:0.1", "mean")],
+)  # fmt: skip
+def test_a_milder_risk_is_milder(risk, milder):
+    assert milder_risk(parse_risk(risk)) == milder
