@@ -13,10 +13,12 @@ settings.register_profile(
 )
 settings.register_profile("long", max_examples=5000, deadline=None)
 settings.load_profile("steady")
-# A shell that runs tests in the background ignores interruptions, and so would the programs that
-# are started here and interrupted.
+# A shell that runs tests in the background ignores interruptions, nohup ignores SIGHUP, and so
+# would the programs that are started here and sent these signals.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

@@ -75,6 +75,8 @@ class RowCurvature:
 
     def _approximate(self, G: Array) -> Array:
         """H^-1 G. (d, q)."""
+        if not len(self._rows):  # SciPy before 1.13 solves no empty systems
+            return G / self._mu
         from scipy import linalg
 
         spanned = linalg.cho_solve(self._factor, self._bent.times(G), check_finite=False)

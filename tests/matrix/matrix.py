@@ -20,6 +20,7 @@ from interpreters import find_interpreter, version_of
 
 # Not promised yet; tried where there is one.
 UPCOMING = ("3.14",)
+WIDTH = 160
 
 
 def main() -> int:
@@ -76,8 +77,13 @@ def _run(version: str, interpreter: Path, *, floor: bool, arguments: Sequence[st
         return False
     print(f"{label} ({environment.versions()}): {outcome}", flush=True)
     for name in outcome.failed:
-        print(f"  failed: {name}", flush=True)
+        print(f"  failed: {shorten(name)}", flush=True)
     return not outcome.failed
+
+
+def shorten(name: str) -> str:
+    """The name of a test on a line: parameters may be long."""
+    return name if len(name) <= WIDTH else f"{name[: WIDTH - 3]}..."
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 from environments import read_report
 from floors import ROOT, floors, pins, pythons, read_project, requirements
 from interpreters import find_interpreter, version_of
+from matrix import shorten
 
 PROJECT = read_project()
 HERE = "{}.{}".format(*sys.version_info)
@@ -82,3 +83,8 @@ def test_errors_count_as_failures_and_skipped_tests_as_neither(tmp_path):
     outcome = read_report(path)
     assert outcome.failed == ("t::c", "t::d")
     assert str(outcome) == "2 passed, 2 failed, 1 skipped, 1.5 min"
+
+
+def test_long_names_of_tests_are_cut():
+    assert shorten("tests.tables::test_a[b]") == "tests.tables::test_a[b]"
+    assert len(shorten("tests.tables::test_a[" + "9" * 100_000)) == 160
