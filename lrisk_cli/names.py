@@ -1,8 +1,9 @@
 """The words of the command line: risks, losses, solvers and choices, readable without numpy."""
 
 from enum import StrEnum
+from math import log
 
-from lrisk_cli.parameters import Choice, Parameter
+from lrisk_cli.parameters import Answer, Choice, Parameter, spell
 
 
 def _power(x: float) -> bool:
@@ -14,7 +15,7 @@ RISKS: dict[str, Choice] = {
     "mean": Choice("the plain average"),
     "superquantile": Choice(
         "mean of the worst 1-Q of the losses; 0 is the mean",
-        Parameter("Q", "level", "in [0, 1)", lambda q: 0.0 <= q < 1.0, 0.9),
+        Parameter("Q", "level", "in [0, 1)", lambda q: 0.0 <= q < 1.0, 0.9, fraction=True),
     ),
     "extremile": Choice(
         "expected worst of R draws; 1 is the mean",
@@ -26,7 +27,7 @@ RISKS: dict[str, Choice] = {
     ),
     "subquantile": Choice(
         "mean of the best P of the losses; 1 is the mean",
-        Parameter("P", "fraction", "in (0, 1]", lambda p: 0.0 < p <= 1.0, 0.9),
+        Parameter("P", "fraction", "in (0, 1]", lambda p: 0.0 < p <= 1.0, 0.9, fraction=True),
     ),
     "lower-extremile": Choice(
         "expected best of R draws; 1 is the mean",
@@ -39,6 +40,47 @@ DEFAULT_RISK = "extremile:2"
 FORMER_RISK = "superquantile:0.9"
 # The risk that tables and pages show as the worst tenth.
 WORST_TENTH = "superquantile:0.9"
+
+
+def _near_quantile(level: float | None) -> str:
+    near = spell("superquantile", level if level is not None and 0.0 <= level < 1.0 else 0.9)
+    return (
+        "a quantile of the losses is not convex and ignores how large the losses beyond it are; "
+        f"{near} is the mean of these and never smaller (lrisk quantile-report prints quantiles)"
+    )
+
+
+def _near_expectile(level: float | None) -> str:
+    """Of order T = 0.5^(1/R), the extremile is the expected worst of R draws."""
+    near = "extremile:2, the expected worst of 2 draws, is near"
+    if level is not None and 0.5 <= level < 1.0:
+        power = spell("extremile", round(log(0.5) / log(level), 2))
+        near = f"{power}, the extremile of order {level:g}, is near"
+    return (
+        "an expectile weights losses by their distance from itself, a risk of this program by "
+        f"their ranks; {near}"
+    )
+
+
+_NEAR_MAX = (
+    "superquantile:0.999 is near: the mean of the worst 0.1 % of the losses, which is the largest "
+    "loss of up to 1,000 rows; one row would decide the fit, so superquantile:0.99 or extremile:10 "
+    "is steadier (lrisk evaluate always prints the largest loss)"
+)
+# Risks that are known elsewhere: what is near, and how it differs.
+RISK_ANSWERS: dict[str, Answer] = {
+    "max": _NEAR_MAX,
+    "worst": _NEAR_MAX,
+    "minimax": _NEAR_MAX,
+    "quantile": _near_quantile,
+    "var": _near_quantile,
+    "median": "a median of the losses is not convex; subquantile:0.5 is near: the mean of the best "
+    "half of the losses, which ignores the others",
+    "expectile": _near_expectile,
+    "entropic": "the entropic risk weights losses by exp(loss), a risk of this program by their "
+    "ranks; esrm:RHO is near: weights that grow exponentially with the rank",
+    "trimmed": "subquantile:P is the mean of the best P of the losses, a trimmed mean",
+}
 DEFAULT_CLUSTER_RISK = "subquantile:0.75"
 # Of a polynomial kernel: its values leave the range of numbers long before.
 MOST_DEGREE = 100

@@ -18,6 +18,7 @@ class Parameter:
     symbol: what stands for it in help ("Q"); name: what messages call it ("level"); range: the
     values that it takes, in words; example: a usual value. default: the value where it is left
     out, None where it must be given; shown: that value in words, where it is no single number.
+    fraction: it may be given in percent.
     """
 
     symbol: str
@@ -27,6 +28,7 @@ class Parameter:
     example: float
     default: float | None = None
     shown: str = ""
+    fraction: bool = False
 
     def __str__(self) -> str:
         default = "" if self.default is None else self.shown or spell_number(self.default)
@@ -50,6 +52,10 @@ class Choice:
         return f"{name}:{self.parameter.symbol}"
 
 
+# What is near a name that is unknown here; a function where that depends on the parameter.
+Answer = str | Callable[[float | None], str]
+
+
 def split_specs(texts: Iterable[str]) -> list[str]:
     """Specifications that are given one at a time or several with commas between them."""
     return [part.strip() for text in texts for part in text.split(",")]
@@ -62,15 +68,18 @@ def parse_choice(
     aliases: Mapping[str, str] | None = None,
     *,
     plural: str | None = None,
+    answers: "Mapping[str, Answer] | None" = None,
 ) -> tuple[str, float | None]:
     """Read `name` or `name:parameter`; the parameter is None where there is none.
 
     kind: what is read, in the singular, for messages; plural: where that is not kind + s. A wrong
-    text is refused with a sentence.
+    text is refused with a sentence. answers: what is near, for names that are known elsewhere.
     """
     written, _, argument = text.strip().partition(":")
     name = written.strip().lower()
     name = (aliases or {}).get(name, name)
+    if name not in choices and name in (answers or {}):
+        raise UsageError(f"unknown {kind} {text!r}; {_answer((answers or {})[name], argument)}")
     if name not in choices:
         known = ", ".join(choice.spelling(each) for each, choice in choices.items())
         hint = suggest(name, [*choices, *(aliases or {})], f"known {plural or f'{kind}s'}: {known}")
@@ -92,14 +101,40 @@ def parse_parameter(
             raise UsageError(f"{name} needs its {parameter.name}, for example {example}")
         return None
     try:
-        value = float(argument)
+        value = read_fraction(argument) if parameter.fraction else float(argument)
     except ValueError:
         raise UsageError(
             f"{name} {parameter.name} must be a number, for example {example}; got {argument!r}"
         ) from None
     if not isfinite(value) or not parameter.accepts(value):
-        raise UsageError(f"{name} {parameter.name} must be {parameter.range}; got {argument}")
+        hint = hint_percent(value) if parameter.fraction else ""
+        raise UsageError(f"{name} {parameter.name} must be {parameter.range}; got {argument}{hint}")
     return value
+
+
+def _answer(answer: "Answer", argument: str) -> str:
+    """The sentence for a parameter, if there is one."""
+    if isinstance(answer, str):
+        return answer
+    try:
+        return answer(read_fraction(argument))
+    except ValueError:
+        return answer(None)
+
+
+def read_fraction(text: str) -> float:
+    """ "0.2" or "20%"; ValueError for what is no number."""
+    number, percent, rest = text.strip().partition("%")
+    if rest:
+        raise ValueError(text)
+    return float(number) / 100.0 if percent else float(number)
+
+
+def hint_percent(value: float) -> str:
+    """The remedy for a fraction that looks like a percentage; nothing for others."""
+    if not 2.0 <= value < 100.0:
+        return ""
+    return f"; write {value:g}% or {spell_number(value / 100.0)}"
 
 
 def suggest(name: str, known: Iterable[str], otherwise: str) -> str:

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 from lrisk_cli.commands.config_source import FILE, FILE_VARIABLE, PREFIX, is_ours
 from lrisk_cli.commands.options.declared import Command, Declared, declared_options
 from lrisk_cli.errors import InvalidOption, UsageError, opt
+from lrisk_cli.parameters import read_fraction
 from lrisk_cli.tables.named_columns import quote_field
 from lrisk_cli.tables.small_files import read_small
 
@@ -43,6 +44,7 @@ class Setting:
     listed: bool
     default: Any
     shown: str | None
+    fraction: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ def settings_of(command: Command) -> dict[str, Setting]:
             each.option.listed,
             _default_of(each),
             each.option.shown,
+            each.option.fraction,
         )
         for each in declared_options(command)
         if not each.option.positional and each.key not in ONLY_FLAGS
@@ -230,14 +233,20 @@ def _read_text(setting: Setting, text: str, refuse: Callable[[Any], UsageError])
         return word in _YES
     if setting.kind in (int, float):
         try:
-            return _convert(setting, setting.kind(text), refuse)
+            value = read_fraction(text) if setting.fraction else setting.kind(text)
+            return _convert(setting, value, refuse)
         except ValueError:
             raise refuse(text) from None
     return _convert(setting, text, refuse)
 
 
 def _convert(setting: Setting, value: Any, refuse: Callable[[Any], UsageError]) -> Any:
-    """The value itself where its type fits; numbers may stand for text that holds numbers."""
+    """The value itself where its type fits; numbers may stand for text that holds numbers.
+
+    A fraction may be a text in percent.
+    """
+    if setting.fraction and isinstance(value, str) and value.rstrip().endswith("%"):
+        return _read_text(setting, value, refuse)
     import msgspec  # only where something is set
 
     finite = Annotated[float, msgspec.Meta(ge=-_LARGEST, le=_LARGEST)]

@@ -22,6 +22,7 @@ FRACTION = Parameter(
     "between 0 and 0.5, so that most rows are left alone",
     lambda fraction: 0.0 < fraction < 0.5,
     0.2,
+    fraction=True,
 )
 # Mixed into the seed, which draws the held-out rows too: the two choices must not go together.
 STREAM = 1

@@ -16,7 +16,7 @@ from lrisk_cli.errors import InvalidOption, UsageError, opt
 from lrisk_cli.evaluation.deviations import sample_deviation
 from lrisk_cli.evaluation.metrics import CONFIDENCE
 from lrisk_cli.native.kernels import core
-from lrisk_cli.parameters import split_specs
+from lrisk_cli.parameters import hint_percent, read_fraction, split_specs
 from lrisk_cli.risk.value import sort_losses
 from lrisk_cli.types import Array
 
@@ -119,11 +119,12 @@ def parse_levels(texts: str | Sequence[str]) -> tuple[float, ...]:
 def parse_level(text: str, place: str) -> float:
     """One level in (0, 1]; `place` names the option in messages."""
     try:
-        level = float(text)
+        level = read_fraction(text)
     except ValueError:
         level = 0.0
     if not 0.0 < level <= 1.0:
-        raise UsageError(f"{place}: a level is greater than 0 and at most 1; got {text.strip()!r}")
+        finding = f"a level is greater than 0 and at most 1; got {text.strip()!r}"
+        raise UsageError(f"{place}: {finding}{hint_percent(level)}")
     return level
 
 

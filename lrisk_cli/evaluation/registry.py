@@ -137,7 +137,7 @@ def _last(ascending: Any) -> float:
     return float(ascending[-1])
 
 
-_LEVEL = Parameter("P", "level", "in (0, 1]", lambda p: 0.0 < p <= 1.0, 0.95)
+_LEVEL = Parameter("P", "level", "in (0, 1]", lambda p: 0.0 < p <= 1.0, 0.95, fraction=True)
 
 _ERRORS: tuple[Metric[Errors], ...] = (
     Metric(

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.errors import DataError, InvalidOption, UsageError
+from lrisk_cli.parameters import hint_percent
 
 
 def hold_out(n_rows: int, fraction: float, seed: int) -> NDArray[np.bool_]:
@@ -12,7 +13,10 @@ def hold_out(n_rows: int, fraction: float, seed: int) -> NDArray[np.bool_]:
     Depends on n_rows, fraction and seed alone.
     """
     if not 0.0 < fraction < 1.0:
-        raise InvalidOption("holdout", f"must be a fraction between 0 and 1; got {fraction:g}")
+        hint = hint_percent(fraction)
+        raise InvalidOption(
+            "holdout", f"must be a fraction between 0 and 1; got {fraction:g}{hint}"
+        )
     if n_rows < 2:
         raise DataError(f"{n_rows} row cannot be split in two; use more rows or no hold-out")
     n_test = min(max(round(fraction * n_rows), 1), n_rows - 1)

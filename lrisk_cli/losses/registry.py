@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.names import Task
-from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
+from lrisk_cli.parameters import Answer, Choice, Parameter, parse_choice, spell
 
 if TYPE_CHECKING:
     from lrisk_cli.losses.base import Loss
@@ -40,6 +40,34 @@ ENTRIES: dict[str, Entry] = {
     "poisson": Entry(
         "half the deviance of counts with a log link; takes `exposure`", task=Task.REGRESSION
     ),
+}
+_SQUARED = "squared is half of it (the same fit with half the penalty); rmse is always reported"
+_ABSOLUTE = (
+    "the absolute error is not smooth, so the certificate does not hold for it; huber:DELTA is "
+    "near for a small DELTA, in units of the target: beyond DELTA it is DELTA times the absolute "
+    "error, less DELTA^2/2"
+)
+_LOGISTIC = "logistic is the same: minus the log-probability of the true class"
+_QUANTILE = (
+    "the pinball loss is not smooth and has no curvature, so neither the solvers nor the "
+    "certificate hold for it; huber:DELTA with a small DELTA is near that of the median, and for "
+    "other quantiles there is no near loss"
+)
+# Losses that are known elsewhere: what is near, and how it differs.
+ANSWERS: dict[str, Answer] = {
+    **dict.fromkeys(("mse", "l2", "squared_error", "square", "ols", "rmse"), _SQUARED),
+    **dict.fromkeys(("mae", "l1", "absolute", "absolute_error", "lad"), _ABSOLUTE),
+    **dict.fromkeys(
+        ("log", "logloss", "log_loss", "cross-entropy", "cross_entropy", "softmax", "bce"),
+        _LOGISTIC,
+    ),
+    **dict.fromkeys(("quantile", "pinball"), _QUANTILE),
+    "hinge": "the hinge loss gives no probabilities and is not smooth; logistic is near: beyond a "
+    "margin of about 3 both are nearly 0, and linear on the wrong side",
+    "tweedie": "poisson is near, for counts and sums of counts; its deviance has the power 1",
+    "gamma": "poisson is near for positive targets: the same log link, but the variance grows as "
+    "the mean, not as its square",
+    "logcosh": "huber:1 is near: squared for small errors and linear for large ones",
 }
 _CHOICES: dict[str, Choice] = {AUTO: Choice("follows the task"), **ENTRIES}
 
@@ -85,7 +113,7 @@ class LossChoice:
 
 def parse_loss(text: str) -> LossChoice:
     """Read `name` or `name:parameter`; a wrong one is answered with a sentence."""
-    return LossChoice(*parse_choice(text, "loss", _CHOICES, plural="losses"))
+    return LossChoice(*parse_choice(text, "loss", _CHOICES, plural="losses", answers=ANSWERS))
 
 
 def make_loss(text: str, n_classes: int = 0) -> "Loss":

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from lrisk_cli.errors import InvalidOption
 from lrisk_cli.options import option
+from lrisk_cli.parameters import hint_percent, read_fraction
 
 MOST_CLUSTERS = 8
 ROWS_PER_CLUSTER = 50
@@ -63,14 +64,14 @@ def parse_contamination(text: str | float) -> float | None:
     if isinstance(text, str) and text.strip().lower() == "auto":
         return None
     try:
-        fraction = float(text)
+        fraction = read_fraction(str(text))
     except ValueError:
         fraction = 0.0
     if not 0.0 < fraction < 0.5:
         raise InvalidOption(
             "contamination",
             "takes auto or a fraction greater than 0 and less than 0.5 (more than half of the rows "
-            f"cannot be outliers); got {text!r}",
+            f"cannot be outliers); got {text!r}{hint_percent(fraction)}",
         )
     return fraction
 

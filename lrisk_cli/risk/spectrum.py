@@ -10,7 +10,7 @@ from math import expm1, fsum
 
 import numpy as np
 
-from lrisk_cli.names import RISK_ALIASES, RISKS
+from lrisk_cli.names import RISK_ALIASES, RISK_ANSWERS, RISKS
 from lrisk_cli.parameters import parse_choice, spell
 from lrisk_cli.types import Array
 
@@ -99,7 +99,7 @@ class Spectrum:
 
 def parse_risk(text: str) -> Spectrum:
     """Read `name` or `name:parameter`; a wrong one is refused with a sentence."""
-    return Spectrum(*parse_choice(text, "risk", RISKS, RISK_ALIASES))
+    return Spectrum(*parse_choice(text, "risk", RISKS, RISK_ALIASES, answers=RISK_ANSWERS))
 
 
 def _superquantile(i: Array, n: int, q: float) -> Array:

@@ -78,6 +78,7 @@ class Solver:
         minimum=0.0,
         maximum=1.0,
         help="Probability of an extra checkpoint after a step (lsvrg).",
+        fraction=True,
         shown="0",
         expert=True,
     )

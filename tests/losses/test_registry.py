@@ -94,6 +94,10 @@ def test_names_are_read_without_numpy() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        ("mse", "unknown loss 'mse'; squared is half of it"),
+        ("mae", "huber:DELTA is near for a small DELTA"),
+        ("quantile:0.9", "the pinball loss is not smooth and has no curvature"),
+        ("hinge", "logistic is near"),
         ("sqared", "unknown loss 'sqared'; did you mean squared?"),
         ("zzz", "unknown loss 'zzz'; known losses: auto, squared, logistic, huber:DELTA, poisson"),
         ("squared:2", "squared takes no parameter; got 'squared:2', write squared"),

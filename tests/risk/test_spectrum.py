@@ -147,6 +147,7 @@ def test_the_cap_is_the_largest_superquantile_weight(q: float, n: int) -> None:
             "superquantile:high",
             "superquantile level must be a number, for example superquantile:0.9; got 'high'",
         ),
+        ("superquantile:90", "superquantile level must be in [0, 1); got 90; write 90% or 0.9"),
         ("superquantil:0.9", "unknown risk 'superquantil:0.9'; did you mean superquantile?"),
         ("mean:2", "mean takes no parameter; got 'mean:2', write mean"),
     ],
@@ -155,6 +156,31 @@ def test_wrong_risks_are_answered_with_a_sentence(text: str, sentence: str) -> N
     with pytest.raises(UsageError) as error:
         parse_risk(text)
     assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("max", "superquantile:0.999 is near: the mean of the worst 0.1 % of the losses"),
+        ("quantile:0.95", "superquantile:0.95 is the mean of these and never smaller"),
+        ("quantile:95%", "superquantile:0.95 is the mean of these"),
+        ("quantile", "superquantile:0.9 is the mean of these"),
+        ("expectile:0.9", "extremile:6.58, the extremile of order 0.9, is near"),
+        ("expectile:0.1", "extremile:2, the expected worst of 2 draws, is near"),
+        ("median", "subquantile:0.5 is near"),
+    ],
+)
+def test_risks_that_are_known_elsewhere_are_answered_with_what_is_near(text, answer) -> None:
+    with pytest.raises(UsageError, match=f"unknown risk '{text}'; ") as error:
+        parse_risk(text)
+    assert answer in str(error.value)
+
+
+def test_the_answers_about_near_risks_are_true() -> None:
+    # All the weight of up to 1,000 rows is on the last one; half the mass of U^(R-1) is above 0.9.
+    assert parse_risk("superquantile:0.999").weights(1000)[-1] == pytest.approx(1.0)
+    weights = parse_risk("extremile:6.58").weights(100_000)
+    assert weights[90_000:].sum() == pytest.approx(0.5, abs=1e-3)
 
 
 def test_risks_are_spelled_as_the_contract_says() -> None:

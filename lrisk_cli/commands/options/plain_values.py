@@ -66,10 +66,19 @@ def _plain(kind: Any, declared: "Declared | None", value: Any) -> Any:
         return _NOT_PLAIN
     if issubclass(kind, StrEnum):
         return kind(value) if value in tuple(kind) else _NOT_PLAIN
+    if kind is float and declared is not None and declared.option.fraction:
+        value = _plain_fraction(value)
     pattern = {int: _WHOLE, float: _NUMBER}.get(kind)
     if pattern is None or not pattern.fullmatch(value):
         return _NOT_PLAIN
     return _in_range(declared, kind(value))
+
+
+def _plain_fraction(text: str) -> str:
+    """ "20%" as "0.2"; other texts as they are."""
+    number = text.strip().removesuffix("%").strip()
+    is_percent = "%" in text and _NUMBER.fullmatch(number) is not None
+    return f"{float(number) / 100.0:.15g}" if is_percent else text
 
 
 def _in_range(declared: "Declared | None", value: Any) -> Any:

@@ -7,6 +7,7 @@ from lrisk_cli.baselines.registry import FAMILIES
 from lrisk_cli.errors import InvalidOption
 from lrisk_cli.names import CORRUPTIONS, DEFAULT_RISK, REPORTED_QUANTILES
 from lrisk_cli.options import option
+from lrisk_cli.parameters import hint_percent
 
 HOLDOUT, REPEATS = 0.25, 5
 # The default fraction of bad rows that baselines expect where nothing was planted.
@@ -23,7 +24,7 @@ class ComparisonSplits:
         metavar="FOLDS", help="Number of folds, each tested on in turn.", shown="5"
     )
     holdout: float | None = option(
-        metavar="FRACTION", help="Test on this fraction of the rows instead."
+        metavar="FRACTION", help="Test on this fraction of the rows instead.", fraction=True
     )
     test: str | None = option(metavar="FILE", help="Test on the rows of this table instead.")
     repeats: int = option(
@@ -38,7 +39,10 @@ class RandomSplits:
     panel: ClassVar[str] = "Validation"
 
     holdout: float | None = option(
-        metavar="FRACTION", help="Fraction of the rows to test on.", shown=f"{HOLDOUT}"
+        metavar="FRACTION",
+        help="Fraction of the rows to test on.",
+        shown=f"{HOLDOUT}",
+        fraction=True,
     )
     repeats: int | None = option(
         metavar="N",
@@ -77,6 +81,7 @@ class Methods:
         metavar="FRACTION",
         help="Fraction of bad rows that rivals are given.",
         shown=f"the planted fraction, else {USUAL_EPS}",
+        fraction=True,
     )
 
     def expected(self, planted: float | None) -> float:
@@ -84,7 +89,8 @@ class Methods:
         asked = self.contamination
         if asked is not None and not 0.0 < asked < 0.5:
             raise InvalidOption(
-                "contamination", f"must be a fraction between 0 and 0.5; got {asked:g}"
+                "contamination",
+                f"must be a fraction between 0 and 0.5; got {asked:g}{hint_percent(asked)}",
             )
         return asked or (USUAL_EPS if planted is None else planted)
 

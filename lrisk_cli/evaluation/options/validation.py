@@ -15,7 +15,9 @@ class Validation:
     panel: ClassVar[str] = "Validation"
 
     holdout: float | None = option(
-        metavar="FRACTION", help="Keep this fraction of the rows for testing."
+        metavar="FRACTION",
+        help="Keep this fraction of the rows for testing, as 20% or 0.2.",
+        fraction=True,
     )
     test: str | None = option(metavar="FILE", help="Test on the rows of this table.")
     cv: int | None = option(
