@@ -1,6 +1,6 @@
 """Fit models to a table: read, choose, design, solve, evaluate, write."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ from lrisk_cli.design.design import (
 from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.errors import NotConvergedError, UsageError, opt
 from lrisk_cli.evaluation.metrics import Figures, evaluate_rows, parse_risks, tally_figures
-from lrisk_cli.evaluation.splits import hold_out
 from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows, warn_of_same_files
 from lrisk_cli.models.fitting import (
     FitOptions,
@@ -43,6 +42,7 @@ from lrisk_cli.types import Array, Flags
 from lrisk_cli.warnings import Warnings, each_once
 
 if TYPE_CHECKING:
+    from lrisk_cli.evaluation.dividing import Holdout
     from lrisk_cli.evaluation.selection import CrossValidation, Scheme
     from lrisk_cli.evaluation.table_evaluation import EvaluatedRows
 
@@ -90,6 +90,12 @@ class FitResult:
     scored: Scores | None = None
     seen: dict[str, tuple[Array, RowSample]] = field(default_factory=dict)
     warnings: Warnings = ()
+
+    def keep_records(self, choice: "CrossValidation | None", holdout: Any) -> None:
+        """Let the model say how it was chosen, and which rows were held out."""
+        record = None if choice is None else choice.record()
+        model = replace(self.fitted.model, cross_validation=record, holdout=holdout)
+        self.fitted = replace(self.fitted, model=model)
 
     @property
     def model(self) -> Model:
@@ -151,16 +157,18 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     """Read, choose if asked to, design, solve, evaluate; write models, losses and traces."""
     clock = Clock()
     check_files(job.asked, job.files, force=force)
-    keep_out = _hold_out_rule(job)
+    holdout = _holdout(job)
     table = open_table(job.data, dtypes=job.dtypes)
     job.check_apart(table.paths)
     split = job.holdout is not None or job.scheme is not None
     raw = read_design(table, job.columns, report, split=split)
     clock.lap("read_s")
+    keep_out = None if holdout is None else _held_out_rows(holdout, raw)
     job, choice = _choose(job, raw, keep_out, report)
     if choice is not None:
         clock.lap("choose_s")
-    design, held_out = encode_design(raw, job.columns, hold_out=keep_out)
+    rule = None if keep_out is None else (lambda _: keep_out)
+    design, held_out = encode_design(raw, job.columns, hold_out=rule)
     design = replace(design, notes=(*design.notes, *job.notes))
     del raw
     test = None if job.test is None else _open_test(job, design.encoding)
@@ -168,8 +176,10 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     clock.lap("design_s")
     results = _solve(job, design, report)
     digests = row_digests(design, held_out)
+    kept_out = None if holdout is None or keep_out is None else holdout.record(keep_out)
     for result in results:
         result.fitted = replace(result.fitted, model=with_digests(result.model, digests))
+        result.keep_records(choice, kept_out)
     clock.lap("solve_s")
     _evaluate(job, results, design, held_out, test, report)
     same = warn_of_same_files([*table.paths, *(test.paths if test else ())])
@@ -181,10 +191,10 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     # The largest array of all: from here on only its scores are needed.
     design = replace(design, rows=design.rows.take(slice(0)))
     clock.lap("test_s")
-    _write(job, results, design)
+    _write(job, results, design, choice)
     clock.lap("write_s")
     counts = replace(design.counts, used=len(design.row_numbers))
-    notes = (*design.notes, *(choice.notes if choice else ()))
+    notes = (*design.notes, *(_choice_notes(choice, tested=holdout or test) if choice else ()))
     return Fits(tuple(results), counts, notes, choice, clock.timings())
 
 
@@ -201,21 +211,40 @@ def require_convergence(results: Sequence[FitResult]) -> None:
     raise NotConvergedError(f"{status}; {remedy} ({opt('require_convergence')})")
 
 
-def _hold_out_rule(job: Job) -> Callable[[int], Flags] | None:
-    """Which rows to keep for testing, once their number is known."""
-    fraction, seed = job.holdout, job.seed
-    if fraction is None:
+def _holdout(job: Job) -> "Holdout | None":
+    """How to choose the rows to keep for testing, if any."""
+    if job.holdout is None:
         return None
     if job.test is not None:
         raise UsageError(
             f"{opt('holdout')} and {opt('test')} both name rows to test on; pass one of them"
         )
-    hold_out(2, fraction, seed)  # a wrong fraction is refused before any reading
-    return lambda n_rows: hold_out(n_rows, fraction, seed)
+    from lrisk_cli.evaluation.dividing import Division, Holdout
+
+    holdout = Holdout(job.holdout, job.seed, Division.by(job.columns.divider))
+    holdout.check()
+    return holdout
+
+
+def _held_out_rows(holdout: "Holdout", raw: RawDesign) -> Flags:
+    """True for the usable rows that are held out. (n,)."""
+    rows = raw.usable.rows
+    return holdout.flags(len(rows.rows), rows.divider)
+
+
+def _choice_notes(choice: "CrossValidation", *, tested: object) -> tuple[str, ...]:
+    """Notes on the folds; where no rows are left to test on, how far to trust the figure."""
+    if tested is not None or not choice.optimistic:
+        return choice.notes
+    return (
+        *choice.notes,
+        "cross-validation: the figure of the chosen candidate is what chose it, so it is "
+        f"optimistic; {opt('holdout', 0.2)} keeps rows to test on",
+    )
 
 
 def _choose(
-    job: Job, raw: RawDesign, keep_out: Callable[[int], Flags] | None, report: Report
+    job: Job, raw: RawDesign, keep_out: Flags | None, report: Report
 ) -> "tuple[Job, CrossValidation | None]":
     """With a scheme, the job of fitting the best candidate; rows held out take no part."""
     if job.scheme is None:
@@ -224,7 +253,7 @@ def _choose(
 
     rows = np.arange(len(raw.usable.rows.rows))
     if keep_out is not None:
-        rows = np.flatnonzero(~keep_out(len(rows)))
+        rows = np.flatnonzero(~keep_out)
     choice = cross_validate(raw, job.columns, job.fits, job.scheme, rows, report)
     options = choice.chosen.options
     files = job.files[job.fits.index(options)]
@@ -317,7 +346,9 @@ def _evaluate_table(results: list[FitResult], table: Table, report: Report) -> N
         result.warnings = warn_of_learned_rows(result.model.fit, digest.text)
 
 
-def _write(job: Job, results: Sequence[FitResult], design: Design) -> None:
+def _write(
+    job: Job, results: Sequence[FitResult], design: Design, choice: "CrossValidation | None"
+) -> None:
     """Write the models first: whatever fails after them, they are there."""
     make_folders(job.asked)
     for result in results:
@@ -329,6 +360,8 @@ def _write(job: Job, results: Sequence[FitResult], design: Design) -> None:
             write_table(files.losses, _losses_columns(result.model, design, result.scored))
         if files.trace is not None:
             write_table(files.trace, _trace_columns(result.epochs))
+        if files.oof is not None and choice is not None:
+            write_table(files.oof, choice.chosen_scores().columns(result.model))
 
 
 def _losses_columns(model: Model, design: Design, scored: Scores) -> dict[str, Any]:

@@ -8,9 +8,15 @@ from lrisk_cli.errors import UsageError, opt
 
 RISK = "{risk}"
 # For each option, and how the file of a risk ends in a folder that it names.
-_ENDS = {"output": ".json", "losses": "-losses.csv", "trace": "-trace.csv", "html": ".html"}
+_ENDS = {
+    "output": ".json",
+    "losses": "-losses.csv",
+    "trace": "-trace.csv",
+    "html": ".html",
+    "oof": "-oof.csv",
+}
 # Those that hold a table.
-_TABLES = {"losses", "trace"}
+_TABLES = {"losses", "trace", "oof"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +27,12 @@ class FitFiles:
     losses: str | None = None
     trace: str | None = None
     html: str | None = None
+    oof: str | None = None
 
     @property
     def by_option(self) -> dict[str, str]:
         """Those asked for, by the option that names them."""
-        paths = zip(_ENDS, (self.model, self.losses, self.trace, self.html), strict=True)
+        paths = zip(_ENDS, (self.model, self.losses, self.trace, self.html, self.oof), strict=True)
         return {option: path for option, path in paths if path is not None}
 
 

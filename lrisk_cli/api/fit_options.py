@@ -45,11 +45,13 @@ def make_job(
     html: str | None,
 ) -> Job:
     """What the options ask for; impossible ones are refused."""
-    asked = FitFiles(output.output, output.losses, output.trace, html)
+    asked = FitFiles(output.output, output.losses, output.trace, html, validation.oof)
     how = solver.parse(seed, track_ranks=bool(asked.trace or asked.html))
     fits = make_fits(model, how, stopping.parse(), kernel.parse())
     by, notes = choose_scaling(columns.scaling, columns.standardize, model.risks)
-    design = suit_columns(replace(columns.parse(), scaling=by), fits[0].loss)
+    design = suit_columns(
+        replace(columns.parse(), scaling=by, divider=validation.divider), fits[0].loss
+    )
     return Job(
         data=data.parse(),
         dtypes=columns.dtypes,
@@ -87,13 +89,35 @@ def make_scheme(
     """How to choose among the fits, if that is asked for."""
     n_folds, metric, add = validation.cv, validation.select_by, opt("cv", 5)
     if n_folds is not None:
+        from lrisk_cli.evaluation.dividing import Division
         from lrisk_cli.evaluation.selection import Scheme, check_metric, default_metric
 
-        return Scheme(n_folds, seed, check_metric(metric or default_metric(fits), task))
-    if metric is not None:
-        raise InvalidOption("select_by", f"has no meaning without folds to choose by; add {add}")
+        if validation.cv_time is not None and (validation.cv_repeats or 1) > 1:
+            raise InvalidOption(
+                "cv_repeats", f"has no meaning with {opt('cv_time')}: the order of time is one"
+            )
+        return Scheme(
+            n_folds,
+            seed,
+            check_metric(metric or default_metric(fits), task),
+            Division.by(validation.divider),
+            validation.cv_repeats or 1,
+            validation.one_se,
+            keep=validation.oof is not None,
+        )
+    _refuse_without_folds(validation, add)
     if len({fit.l2 for fit in fits}) > 1:
         raise InvalidOption(
             "l2", f": several penalties need {opt('cv')} to choose one of them; add {add}"
         )
     return None
+
+
+def _refuse_without_folds(validation: Validation, add: str) -> None:
+    """Refuse what only means something with folds."""
+    needing: tuple[str, ...] = ("select_by", "one_se", "cv_repeats", "oof")
+    if validation.holdout is None:
+        needing = (*needing, "cv_groups", "cv_time")
+    for name in needing:
+        if getattr(validation, name):
+            raise InvalidOption(name, f"has no meaning without folds to choose by; add {add}")

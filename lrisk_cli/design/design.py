@@ -1,6 +1,6 @@
 """Turn a table into a numeric design, and remember enough to repeat it on new rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,7 +49,9 @@ class DesignOptions:
     features, exclude: texts that name columns, as `find_columns` reads them.
     target: None for clusters, whose design has features only. aside: a column that is no feature
     though the caller reads it, and the option that names it. exposure: the column of exposures,
-    for losses that take one. scale_target: whether the target may be standardised at all.
+    for losses that take one. scale_target: whether the target may be standardised at all. divider:
+    the column by which rows are divided into folds, and the option that names it. spare: columns
+    that have another use, by the option that names them; they are features only if named as such.
     """
 
     target: str | None
@@ -67,6 +69,8 @@ class DesignOptions:
     aside: tuple[str, str] | None = None
     exposure: str | None = None
     scale_target: bool = True
+    divider: tuple[str, str] | None = None
+    spare: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,7 @@ def read_design(
     features, target = choose_columns(table, options)
     usable = read_usable_rows(
         table, features, target, options.id_column, options.missing, report,
-        exposure=options.exposure,
+        exposure=options.exposure, divider=_divider_column(table, options),
     )  # fmt: skip
     _check_enough(table.label, usable.counts)
     classes = options.task is Task.CLASSIFICATION
@@ -263,17 +267,47 @@ def _taken_columns(table: Table, options: DesignOptions, target: Column | None) 
         option, name = options.aside
         taken.setdefault(table.column(name).name, f"the {opt(option)} column")
     if options.exposure is not None:
-        _take_exposure(table, options.exposure, taken)
+        _check_exposure_column(table, options.exposure, taken)
+    names = [column.name for column in table.columns]
+    for option, name in _spare_columns(options):
+        table.column(name)
+        named = find_columns(options.features, names, table.label)
+        # Named as a feature it is one, and serves its other purpose as well.
+        if not any(each.name == name and not each.by_pattern for each in named):
+            taken.setdefault(name, f"the {opt(option)} column")
     return taken
 
 
-def _take_exposure(table: Table, name: str, taken: dict[str, str]) -> None:
-    """Set the column of exposures aside; one that holds no numbers, or has a task, is refused."""
+def _spare_columns(options: DesignOptions) -> Iterator[tuple[str, str]]:
+    """Columns that have another use, each with the option that names it."""
+    if options.exposure is not None:
+        yield "exposure", options.exposure
+    if options.divider is not None:
+        yield options.divider
+    yield from options.spare
+
+
+def _check_exposure_column(table: Table, name: str, taken: dict[str, str]) -> None:
+    """Refuse a column of exposures that holds no numbers, or has a task."""
     if name in taken:
         raise InvalidOption("exposure", f": '{name}' is {taken[name]}; choose another column")
     if not table.column(name).numeric:
         raise InvalidOption("exposure", f": '{name}' holds no numbers; choose another column")
-    taken[name] = f"the {opt('exposure')} column"
+
+
+def _divider_column(table: Table, options: DesignOptions) -> Column | None:
+    """The column by which rows are divided into folds; times must be numbers or dates."""
+    if options.divider is None:
+        return None
+    option, name = options.divider
+    column = table.column(name)
+    if name == options.target:
+        raise InvalidOption(option, f": '{name}' is the target; choose another column")
+    if option == "cv_time" and not column.numeric and column.kind != "date":
+        raise InvalidOption(
+            option, f": '{name}' holds no dates and no numbers; choose another column"
+        )
+    return column
 
 
 def _feature_column(table: Table, name: str, dates: Dates) -> Column:

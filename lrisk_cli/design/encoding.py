@@ -100,7 +100,8 @@ class Encoding:
     @property
     def needed_names(self) -> tuple[str, ...]:
         """The columns of a table that a prediction needs: features and exposure."""
-        return self.feature_names if self.exposure is None else (*self.feature_names, self.exposure)
+        needed = (*self.feature_names, *([] if self.exposure is None else [self.exposure]))
+        return tuple(dict.fromkeys(needed))
 
     @property
     def dtypes(self) -> dict[str, str]:

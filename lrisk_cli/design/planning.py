@@ -77,7 +77,7 @@ def plan_design(
         raise TypeError("a plan is for a fit, which has a target")
     names = [target.name, *(column.name for column in columns)]
     exposure = options.exposure
-    names += [] if exposure is None else [exposure]
+    names += [] if exposure is None or exposure in names else [exposure]
     named = [] if options.id_column is None else [options.id_column]
     table.refuse_nested(names, named)
     survey = _Survey(columns, target, options.missing)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lrisk_cli.design.dividers import Divider
 from lrisk_cli.design.encoding import find_missing, refuse_missing
 from lrisk_cli.design.exposure import check_exposure
 from lrisk_cli.errors import opt, quote
@@ -60,7 +61,8 @@ class RawRows:
     """Rows before encoding.
 
     buffer: n_rows x n_numbers raw numbers, NaN for missing; texts: one for each category feature;
-    target: None where there is none; rows: their numbers in the table; exposure: as target.
+    target: None where there is none; rows: their numbers in the table; exposure, divider: as
+    target. divider: the column by which rows are divided into folds.
     """
 
     buffer: Buffer
@@ -70,6 +72,7 @@ class RawRows:
     rows: RowNumbers
     ids: Any
     exposure: Array | None = None
+    divider: Array | Texts | None = None
 
     @property
     def numbers(self) -> Array:
@@ -101,16 +104,17 @@ def read_usable_rows(
     report: Report,
     *,
     exposure: str | None = None,
+    divider: Column | None = None,
 ) -> UsableRows:
     """Read the table once. Rows with missing cells are refused, dropped or kept, by `missing`.
 
-    exposure: a column of numbers greater than 0, which none may lack.
+    exposure: a column of numbers greater than 0, which none may lack; nor a cell of `divider`.
     """
     n_numbers = sum(feature.numeric for feature in features)
     table.allowance.check(table.label, table.n_rows or 0, n_numbers)
-    collector = _RowCollector(features, target, missing, table.n_rows or 0, exposure)
-    names = [column.name for column in (*features, target) if column is not None]
-    names += [] if exposure is None else [exposure]
+    collector = _RowCollector(features, target, missing, table.n_rows or 0, exposure, divider)
+    names = [column.name for column in (*features, target, divider) if column is not None]
+    names = list(dict.fromkeys([*names, *([] if exposure is None else [exposure])]))
     groups, ragged = table.column_groups(names), RaggedRows()
     for number, group in enumerate(groups, 1):
         as_is = [id_column] if id_column is not None and number == len(groups) else []
@@ -166,6 +170,7 @@ def _pick(raw: RawRows, rows: npt.NDArray[np.intp], buffer: Buffer) -> RawRows:
         raw.rows[rows],
         None if raw.ids is None else raw.ids.take(arrow_of(rows)),
         None if raw.exposure is None else raw.exposure[rows],
+        None if raw.divider is None else raw.divider[rows],
     )
 
 
@@ -254,11 +259,13 @@ class _RowCollector:
         missing: Missing,
         n_rows: int,
         exposure: str | None = None,
+        divider: Column | None = None,
     ) -> None:
         self._ids: list[Any] = []
         self._id_bytes = 0
         self._target = None if target is None else target.name
         self._names = tuple(column.name for column in (target, *features) if column is not None)
+        self._learned = {*self._names, exposure}
         self._missing = missing
         numeric = [feature.name for feature in features if feature.numeric]
         self._places = {name: place for place, name in enumerate(numeric)}
@@ -269,6 +276,7 @@ class _RowCollector:
         self._target_texts = Coded()
         self._exposure = exposure
         self._exposures: list[Array] = []
+        self._divider = Divider(divider)
         # For each row how early its first missing column comes, counted from behind; 0: none.
         self._blame = np.zeros(0, np.int32)
         self._invalid: dict[str, InvalidCell] = {}
@@ -287,12 +295,14 @@ class _RowCollector:
 
     def add(self, batch: Batch, names: Sequence[str]) -> None:
         """Take in the next rows of the columns `names`."""
-        columns: dict[str, Any] = {name: batch.columns[name] for name in names}
+        self._divider.add(batch, names)
+        # What only divides the rows is no part of what is learned.
+        columns: dict[str, Any] = {
+            name: batch.columns[name] for name in names if name in self._learned
+        }
         has_missing = self._fingerprint.add(columns, batch.first_row)
         if self._exposure in columns:
-            exposures = columns.pop(self._exposure)
-            check_exposure(exposures, self._exposure, batch.source, batch.source_row)
-            self._exposures.append(np.array(exposures))
+            self._take_exposures(columns, batch)
         if has_missing:
             self._note_missing(columns, batch)
         for name, cell in batch.invalid.items():
@@ -326,6 +336,7 @@ class _RowCollector:
             np.arange(n_read),
             join_arrays(self._ids) if self._ids else None,
             np.concatenate(self._exposures) if self._exposures else None,
+            self._divider.finish(),
         )
         counts = np.bincount(self._blame, minlength=len(self._names) + 1)[:0:-1]
         dropped = {
@@ -339,6 +350,13 @@ class _RowCollector:
         notes = tuple(_note_invalid(name, cell) for name, cell in self._invalid.items())
         row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))
         return UsableRows(raw, row_counts, self._fingerprint.digest(n_read), notes)
+
+    def _take_exposures(self, columns: dict[str, Any], batch: Batch) -> None:
+        """Keep the exposures; unless they are a feature too, the other columns are left."""
+        name = str(self._exposure)
+        exposures = columns[name] if name in self._names else columns.pop(name)
+        check_exposure(exposures, name, batch.source, batch.source_row)
+        self._exposures.append(np.array(exposures))
 
     def _count_filled(self, raw: RawRows) -> dict[str, int]:
         """The missing cells that are left, which an encoding will fill in."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import numpy as np
@@ -18,7 +18,9 @@ from lrisk_cli.design.design import (
 )
 from lrisk_cli.errors import DataError, InvalidOption, opt, quote
 from lrisk_cli.evaluation.deviations import sample_deviation
+from lrisk_cli.evaluation.dividing import Division, Kind, parts
 from lrisk_cli.evaluation.metrics import Figures, evaluate_rows
+from lrisk_cli.evaluation.out_of_fold import FoldScores, OutOfFold, Take
 from lrisk_cli.evaluation.registry import (
     ERROR_NEEDS,
     Needs,
@@ -28,9 +30,14 @@ from lrisk_cli.evaluation.registry import (
     measures_predictions,
     metric_name,
 )
-from lrisk_cli.evaluation.splits import folds
+from lrisk_cli.evaluation.splits import Folds
 from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, score_design
 from lrisk_cli.models.model import Model
+from lrisk_cli.models.validation_record import (
+    CandidateRecord,
+    ChosenRecord,
+    CrossValidationRecord,
+)
 from lrisk_cli.names import DEFAULT_RISK, Task, Unseen
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import parse_risk
@@ -39,11 +46,19 @@ from lrisk_cli.types import Index
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """How to choose: the number of folds, the seed, and the metric that decides."""
+    """How to choose: the number of folds, the seed, and the metric that decides.
+
+    repeats: how often the rows are divided into folds anew. one_se: choose the simplest candidate
+    within a standard error of the best. keep: keep the scores of the rows left out.
+    """
 
     n_folds: int
     seed: int
     metric: str
+    division: Division = field(default_factory=Division)
+    repeats: int = 1
+    one_se: bool = False
+    keep: bool = False
 
     @property
     def larger_is_better(self) -> bool:
@@ -62,6 +77,7 @@ class Candidate:
     l2: float
     fold_values: tuple[float, ...]
     n_unproved: int
+    repeats: int = 1
 
     @property
     def value(self) -> float:
@@ -70,23 +86,97 @@ class Candidate:
 
     @property
     def standard_error(self) -> float:
-        """Of that mean: the deviation between folds over the root of their number."""
-        return float(sample_deviation(self.fold_values)) / sqrt(len(self.fold_values))
+        """Of that mean: the deviation between folds over the root of their number in one repeat.
+
+        Repeats divide the same rows again, so they are no further evidence.
+        """
+        n_folds = len(self.fold_values) // self.repeats
+        return float(sample_deviation(self.fold_values)) / sqrt(n_folds)
+
+    @property
+    def simplicity(self) -> tuple[float, float]:
+        """The penalty, then the effective fraction of the rows, 1 / (n sum of squared weights).
+
+        The fraction is 1 for the mean and 1 - q for a superquantile.
+        """
+        n_rows = 1000
+        weights = self.options.risk.weights(n_rows)
+        return self.l2, 1.0 / (n_rows * float(np.sum(weights * weights)))
 
 
 @dataclass(frozen=True, slots=True)
 class CrossValidation:
-    """All candidates in the order asked for, the best of them, and notes about unusual folds."""
+    """All candidates in the order asked for, the best of them, and notes about unusual folds.
+
+    kind: how the rows were divided. out_of_fold: scores of the rows left out, by candidate, where
+    they were kept.
+    """
 
     scheme: Scheme
     candidates: tuple[Candidate, ...]
     oddities: tuple[str, ...] = ()
+    kind: Kind = "random"
+    out_of_fold: OutOfFold | None = None
 
     @property
-    def chosen(self) -> Candidate:
+    def best(self) -> Candidate:
         """The best figure; of equal ones the larger penalty, then the one named first."""
         sign = 1.0 if self.scheme.larger_is_better else -1.0
         return max(self.candidates, key=lambda each: (sign * each.value, each.l2))
+
+    @property
+    def chosen(self) -> Candidate:
+        """The best, or the simplest within a standard error of it; the better of equally simple."""
+        best = self.best
+        if not self.scheme.one_se:
+            return best
+        sign = 1.0 if self.scheme.larger_is_better else -1.0
+        least = sign * best.value - best.standard_error
+        near = [each for each in self.candidates if each is best or sign * each.value >= least]
+        return max(near, key=lambda each: (each.simplicity, sign * each.value))
+
+    def chosen_scores(self) -> FoldScores:
+        """Of the rows left out, by the chosen candidate, where they were kept."""
+        if self.out_of_fold is None:
+            raise TypeError("no score was kept")
+        return self.out_of_fold.scores(self.candidates.index(self.chosen))
+
+    @property
+    def optimistic(self) -> bool:
+        """Whether the figure of the chosen candidate is what it was chosen by, among several."""
+        return len(self.candidates) > 1
+
+    def record(self) -> CrossValidationRecord:
+        """What the model file and documents say of it."""
+        scheme, chosen = self.scheme, self.chosen
+        return CrossValidationRecord(
+            folds=scheme.n_folds,
+            kind=self.kind,
+            column=scheme.division.column,
+            repeats=scheme.repeats,
+            seed=scheme.seed,
+            select_by=scheme.metric,
+            larger_is_better=scheme.larger_is_better,
+            rule="one-se" if scheme.one_se else "best",
+            candidates=tuple(
+                CandidateRecord(
+                    risk=str(each.options.risk),
+                    l2=each.l2,
+                    value=each.value,
+                    standard_error=each.standard_error,
+                    fold_values=each.fold_values,
+                    fits_not_converged=each.n_unproved,
+                )
+                for each in self.candidates
+            ),
+            chosen=ChosenRecord(
+                risk=str(chosen.options.risk),
+                l2=chosen.l2,
+                value=chosen.value,
+                standard_error=chosen.standard_error,
+                optimistic=self.optimistic,
+            ),
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -137,19 +227,27 @@ def cross_validate(
     task, _ = find_task(raw, columns.task)
     errors = candidates[0].loss.resolve(task).make(2).metrics
     scheme = replace(scheme, metric=check_metric(scheme.metric, task, errors))
-    fold_of = folds(len(rows), scheme.n_folds, scheme.seed)
     # A category that occurs only in the held-out fold is due to the split, not the table.
     columns = replace(columns, task=task, unseen=Unseen.OTHER)
-    evaluated = []
-    for fold in range(scheme.n_folds):
-        place = f"{fold + 1} of {scheme.n_folds}"
-        # No other reference is kept, so its designs are freed before the next are made.
-        evaluated.append(
-            _evaluate(
-                *_split(raw, columns, rows, fold_of == fold, place), candidates, scheme.metric
-            )
-        )
-        report(Progress("cross-validate", fold + 1, scheme.n_folds, f"{len(candidates)} fits each"))
+    kind, evaluated = scheme.division.kind(task), list[_Fold]()
+    kept = OutOfFold.of(raw, rows, len(candidates)) if scheme.keep else None
+    n_parts = scheme.n_folds * scheme.repeats
+    for repeat in range(scheme.repeats):
+        fold_of = _folds(raw, rows, scheme, task, repeat)
+        for part, left_out in parts(fold_of, kind, scheme.n_folds):
+            place = f"{len(evaluated) % scheme.n_folds + 1} of {scheme.n_folds}"
+            take = None
+            if kept is not None and repeat == 0:
+                take = kept.taker(part[left_out], len(evaluated))
+            # No other reference is kept, so its designs are freed before the next are made.
+            evaluated.append(
+                _evaluate(
+                    *_split(raw, columns, rows[part], left_out, place),
+                    candidates, scheme.metric, take,
+                )
+            )  # fmt: skip
+            done = len(evaluated)
+            report(Progress("cross-validate", done, n_parts, f"{len(candidates)} fits each"))
     return CrossValidation(
         scheme,
         tuple(
@@ -158,11 +256,22 @@ def cross_validate(
                 options.l2 or 1.0 / len(rows),
                 tuple(fold.values[at] for fold in evaluated),
                 sum(not fold.proved[at] for fold in evaluated),
+                scheme.repeats,
             )
             for at, options in enumerate(candidates)
         ),
         _notes(evaluated),
+        kind,
+        kept,
     )
+
+
+def _folds(raw: RawDesign, rows: Index, scheme: Scheme, task: Task, repeat: int) -> Folds:
+    """The fold of each row that takes part. (n,)."""
+    cells = raw.usable.rows
+    target = None if cells.target is None else cells.target[rows]
+    divider = None if cells.divider is None else cells.divider[rows]
+    return scheme.division.folds(task, target, divider, scheme.n_folds, scheme.seed, repeat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +286,25 @@ class _Fold:
     oddities: tuple[str, ...]
 
 
-def _evaluate(train: Design, test: Design, candidates: Sequence[FitOptions], metric: str) -> _Fold:
-    """Fit every candidate to some rows, each from where the last ended; evaluate it on others."""
+def _evaluate(
+    train: Design,
+    test: Design,
+    candidates: Sequence[FitOptions],
+    metric: str,
+    take: Take | None = None,
+) -> _Fold:
+    """Fit every candidate to some rows, each from where the last ended; evaluate it on others.
+
+    take: is given the position of each candidate, its model, and the rows left out.
+    """
     values, proved = [0.0] * len(candidates), [False] * len(candidates)
     features, W = make_features(train, candidates[0]), None
     for at in _neighbours(candidates):
         fitted = fit_design(train, candidates[at], start=W, features=features)
         W, proved[at] = fitted.solution.W, fitted.solution.converged
         values[at] = _figure(fitted.model, test, metric)
+        if take is not None:
+            take(at, fitted.model, test)
     return _Fold(values, proved, tuple(_oddities(train, test)))
 
 

@@ -28,6 +28,7 @@ from lrisk_cli.models.model_file import (
     encode_file,
 )
 from lrisk_cli.models.scored import ScoredBatch
+from lrisk_cli.models.validation_record import CrossValidationRecord, HoldoutRecord
 from lrisk_cli.names import Missing, Task
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.rows.rows import Rows
@@ -51,6 +52,8 @@ class Model:
     coefficients: Array
     fit: FitRecord
     feature_map: FeatureMap = field(default_factory=LinearMap)
+    cross_validation: CrossValidationRecord | None = None
+    holdout: HoldoutRecord | None = None
 
     @property
     def task(self) -> Task:
@@ -242,6 +245,8 @@ def encode_model(model: Model) -> bytes:
         l2=model.l2,
         fit=model.fit,
         exposure=encoding.exposure,
+        cross_validation=model.cross_validation,
+        holdout=model.holdout,
     )
     return encode_file(file)
 
@@ -268,7 +273,10 @@ def build_model(file: ModelFile) -> Model:
     feature_map = file.feature_map.map()
     n_values = feature_map.width(encoding.n_columns - encoding.intercept) + encoding.intercept
     W = _matrix(file.coefficients, n_values, loss.n_outputs)
-    return Model(encoding, file.loss, file.risk, file.l2, W, file.fit, feature_map)
+    return Model(
+        encoding, file.loss, file.risk, file.l2, W, file.fit, feature_map,
+        cross_validation=file.cross_validation, holdout=file.holdout,
+    )  # fmt: skip
 
 
 def _check_encoding(encoding: Encoding) -> None:

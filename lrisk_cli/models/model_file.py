@@ -14,6 +14,7 @@ from lrisk_cli.errors import ModelError, UsageError, opt
 from lrisk_cli.features.registry import FeatureMapEntry
 from lrisk_cli.losses.registry import loss_pattern
 from lrisk_cli.models.model_text import MOST_BYTES, check_bulk, check_keys
+from lrisk_cli.models.validation_record import CrossValidationRecord, HoldoutRecord
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.tables.small_files import read_small
 
@@ -117,6 +118,7 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     a number, or a list of one number for each class where there are more than two; with two
     classes the margin is the log-odds of the second. With the poisson loss the margin is the
     logarithm of the mean over the exposure. exposure: the column that holds it; left out for none.
+    cross_validation, holdout: how the candidate was chosen, and which rows were held out.
     """
 
     format: Literal["lrisk-model"]
@@ -134,6 +136,8 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     l2: NotNegative
     fit: FitRecord
     exposure: str | None = None
+    cross_validation: CrossValidationRecord | None = None
+    holdout: HoldoutRecord | None = None
 
 
 class StartRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
     from lrisk_cli.api.fit import FitResult, Fits
     from lrisk_cli.api.predict import Predictions
-    from lrisk_cli.evaluation.selection import Candidate, CrossValidation
+    from lrisk_cli.evaluation.selection import CrossValidation
 
 
 def print_document(document: Mapping[str, Any]) -> None:
@@ -64,32 +64,8 @@ def fit_document(fits: "Fits", result: "FitResult", timings: Mapping[str, float]
 
 
 def choice_document(choice: "CrossValidation") -> dict[str, Any]:
-    """The figures of all candidates and which was chosen."""
-    scheme = choice.scheme
-    return {
-        "folds": scheme.n_folds,
-        "seed": scheme.seed,
-        "select_by": scheme.metric,
-        "larger_is_better": scheme.larger_is_better,
-        "candidates": [
-            {
-                **_candidate(each),
-                "fold_values": list(each.fold_values),
-                "fits_not_converged": each.n_unproved,
-            }
-            for each in choice.candidates
-        ],
-        "chosen": _candidate(choice.chosen),
-    }
-
-
-def _candidate(candidate: "Candidate") -> dict[str, Any]:
-    return {
-        "risk": str(candidate.options.risk),
-        "l2": candidate.l2,
-        "value": candidate.value,
-        "standard_error": candidate.standard_error,
-    }
+    """The figures of all candidates and which was chosen, as in the model file."""
+    return choice.record().as_dict()
 
 
 def evaluation_document(found: "Evaluation") -> dict[str, Any]:

@@ -7,6 +7,7 @@ from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.models.model import Model, original_units
 from lrisk_cli.models.model_file import ClusterRecord, FitRecord
+from lrisk_cli.models.validation_record import CrossValidationRecord
 from lrisk_cli.reports.facts import Fact, Grid, number, plain, plural
 
 
@@ -31,6 +32,34 @@ def model_facts(model: Model, path: str | None = None) -> list[Fact]:
             detail=True,
         ),
     ]
+
+
+def describe_choice(record: CrossValidationRecord) -> str:
+    """How the candidates of a cross-validation were compared."""
+    kinds = {
+        "random": f"(seed {record.seed})",
+        "stratified": f"stratified by class (seed {record.seed})",
+        "groups": f"of whole groups of '{record.column}' (seed {record.seed})",
+        "time": f"in the order of '{record.column}', each predicted from earlier rows",
+    }
+    repeated = f", repeated {record.repeats} times" if record.repeats > 1 else ""
+    better = "larger" if record.larger_is_better else "smaller"
+    simplest = "; the simplest within a standard error is chosen" if record.rule != "best" else ""
+    return (
+        f"{record.folds} folds {kinds[record.kind]}{repeated}; mean of {record.select_by} on the "
+        f"fold left out, {better} is better{simplest}"
+    )
+
+
+def choice_grid(record: CrossValidationRecord) -> Grid:
+    """The figures of all candidates, and which of them was chosen."""
+    chosen = record.chosen
+    rows = []
+    for each in record.candidates:
+        mark = "chosen" if (each.risk, each.l2) == (chosen.risk, chosen.l2) else ""
+        figures = map(number, (each.l2, each.value, each.standard_error))
+        rows.append([each.risk, *figures, mark])
+    return Grid(["risk", "l2", record.select_by, "standard error", ""], rows)
 
 
 def run_facts(model: Model) -> list[Fact]:

@@ -21,7 +21,9 @@ from lrisk_cli.reports.html import (
     notes_block,
 )
 from lrisk_cli.reports.model_facts import (
+    choice_grid,
     coefficient_grid,
+    describe_choice,
     model_facts,
     proof_sentence,
     run_facts,
@@ -56,6 +58,7 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
         ),
         Section("Losses", [*seen, _figures_table(result.figures)]),
         Section("The run", [*run, facts_block(run_facts(model), beside=bool(run))]),
+        *_choice(model),
         *_coefficients(model),
         Section("What was done", [facts_block([*model_facts(model), rows_fact(counts)])]),
     ]
@@ -120,6 +123,19 @@ def _errors(figures: Figures) -> str:
 def _figures_table(figures: Mapping[str, Figures], intervals: Intervals | None = None) -> Table:
     grid = figures_grid(figures, intervals)
     return Table("Risks of the losses, then errors", grid.heads, grid.rows, beside=True)
+
+
+def _choice(model: Model) -> list[Section]:
+    """The candidates of a cross-validation, if there was one."""
+    record = model.cross_validation
+    if record is None:
+        return []
+    grid = choice_grid(record)
+    lead = f"{_first_upper(describe_choice(record))}."
+    if record.chosen.optimistic:
+        lead += " The figure of the chosen candidate is what chose it, so it is optimistic."
+    table = Table("Candidates, on rows that their fits did not see", grid.heads, grid.rows)
+    return [Section("The choice", [table], lead=lead)]
 
 
 def _coefficients(model: Model) -> list[Section]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from lrisk_cli.names import WORST_TENTH
 from lrisk_cli.reports.facts import Fact, figure, note_facts, number, rows_fact
-from lrisk_cli.reports.model_facts import describe_model
+from lrisk_cli.reports.model_facts import choice_grid, describe_choice, describe_model
 from lrisk_cli.reports.terminal import print_facts, print_rows, print_saved
 
 if TYPE_CHECKING:
@@ -52,16 +52,8 @@ def _path_row(result: "FitResult") -> list[str]:
 
 def print_choice(choice: "CrossValidation") -> None:
     """The figures of all candidates, and which of them was chosen."""
-    scheme = choice.scheme
-    better = "larger" if scheme.larger_is_better else "smaller"
-    print(
-        f"cross-validation: {scheme.n_folds} folds (seed {scheme.seed}); mean of {scheme.metric} "
-        f"on the fold left out, {better} is better"
-    )
-    rows = [["risk", "l2", scheme.metric, "standard error"]]
-    for candidate in choice.candidates:
-        figures = map(number, (candidate.l2, candidate.value, candidate.standard_error))
-        chosen = ["chosen"] if candidate is choice.chosen else []
-        rows.append([str(candidate.options.risk), *figures, *chosen])
-    print_rows(rows)
+    record = choice.record()
+    print(f"cross-validation: {describe_choice(record)}")
+    grid = choice_grid(record)
+    print_rows([grid.heads, *grid.rows])
     print()
