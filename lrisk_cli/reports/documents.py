@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
     from lrisk_cli.api.fit import FitResult, Fits
     from lrisk_cli.api.predict import Predictions
+    from lrisk_cli.evaluation.class_errors import Confusion
     from lrisk_cli.evaluation.selection import Candidate, CrossValidation
 
 
@@ -101,9 +102,23 @@ def evaluation_document(found: "Evaluation") -> dict[str, Any]:
         **document_of([rows_fact(found.counts)]),
         "metrics": found.figures,
         **({} if found.intervals is None else {"intervals": intervals}),
+        **confusion_document(found.confusion),
+        **({} if found.threshold is None else {"threshold": found.threshold}),
         "gates": gates_document(found.gate_results),
         **notes_document(found.notes),
         **warnings_document(found.warnings),
+    }
+
+
+def confusion_document(confusion: "Confusion | None") -> dict[str, Any]:
+    """Rows by true class (down) and predicted class (across); nothing where they are not known."""
+    if confusion is None:
+        return {}
+    return {
+        "confusion": {
+            "classes": list(confusion.classes),
+            "counts": confusion.counts.tolist(),
+        }
     }
 
 

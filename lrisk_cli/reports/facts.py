@@ -15,6 +15,7 @@ from lrisk_cli.evaluation.registry import error_names
 from lrisk_cli.warnings import CodedWarning
 
 if TYPE_CHECKING:
+    from lrisk_cli.evaluation.class_errors import Confusion
     from lrisk_cli.evaluation.gates import GateResult
 
 
@@ -117,6 +118,19 @@ def figures_grid(figures: Mapping[str, Figures], intervals: Intervals | None = N
     ]
     heads = ["risk of the loss", *figures, *(["95 % interval"] if intervals else [])]
     return Grid(heads, rows, len(risks))
+
+
+def confusion_grid(confusion: "Confusion", most_letters: int = 24) -> Grid:
+    """Rows by true class, down, and predicted class, across."""
+    names = [
+        name if len(name) <= most_letters else name[: most_letters - 1] + "…"
+        for name in confusion.classes
+    ]
+    rows = [
+        [name, *(f"{n:,}" for n in counts)]
+        for name, counts in zip(names, confusion.counts.tolist(), strict=True)
+    ]
+    return Grid(["true \\ predicted", *names], rows)
 
 
 def gates_document(gate_results: "Sequence[GateResult]") -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from lrisk_cli.models.model import Model
 from lrisk_cli.reports.facts import (
     Fact,
     Grid,
+    confusion_grid,
     figures_grid,
     gate_row,
     note_facts,
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
     from lrisk_cli.api.fit import Fits
     from lrisk_cli.evaluation.gates import GateResult
+
+
+# Classes whose confusion matrix fits a terminal of 80 columns, and letters of their names.
+MOST_PRINTED, MOST_LETTERS = 8, 7
 
 
 def print_fit(fits: "Fits") -> None:
@@ -39,6 +44,9 @@ def print_evaluation(found: "Evaluation") -> None:
     print_facts([*facts, *note_facts(found.notes)])
     print()
     print_grid(figures_grid({"value": found.figures}, found.intervals))
+    if found.confusion is not None and len(found.confusion.classes) <= MOST_PRINTED:
+        print()
+        print_grid(confusion_grid(found.confusion, MOST_LETTERS))
     print_gates(found.gate_results)
 
 
