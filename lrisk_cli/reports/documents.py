@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lrisk_cli.errors import RUNNER_COMMAND
 from lrisk_cli.models.model import Model, original_units
 from lrisk_cli.reports.facts import (
+    decision_facts,
     document_of,
     gates_document,
     held_out_rows,
@@ -99,11 +100,10 @@ def evaluation_document(found: "Evaluation") -> dict[str, Any]:
     return {
         "command": "evaluate",
         "model": found.path,
-        **document_of([rows_fact(found.counts)]),
+        **document_of([rows_fact(found.counts), *decision_facts(found)]),
         "metrics": found.figures,
         **({} if found.intervals is None else {"intervals": intervals}),
         **confusion_document(found.confusion),
-        **({} if found.threshold is None else {"threshold": found.threshold}),
         "gates": gates_document(found.gate_results),
         **notes_document(found.notes),
         **warnings_document(found.warnings),

@@ -137,7 +137,7 @@ CLASS_COLUMNS = tuple(np.tile(each, (300, 1) if each.ndim == 2 else 300) for eac
 def test_bins_agree_with_the_calibration_curve_of_scikit_learn():
     losses, targets, predictions, probabilities = class_rows(2)
     # Bins are closed on the other side there.
-    probabilities = probabilities + [[-1e-6, 1e-6]]
+    probabilities = np.add(probabilities, [-1e-6, 1e-6])
     tally = tally_in_batches(Task.CLASSIFICATION, (losses, targets, predictions, probabilities), [])
     bins = tally.classes.errors.bins
     fractions, means = calibration_curve(targets, probabilities[:, 1], n_bins=10)
