@@ -228,7 +228,7 @@ def test_a_threshold_moves_the_decision_between_two_classes(tmp_path):
     [
         ("price.json", "0.5", "decides between two classes, and price.json has none"),
         ("kind.json", "0.5", "decides between two classes, and kind.json has 3"),
-        ("two.json", "1", "--threshold must be between 0 and 1"),
+        ("two.json", "1", "--threshold 1 must be between 0 and 1"),
     ],
 )
 def test_a_threshold_that_decides_nothing_is_refused(tmp_path, model, threshold, words):
