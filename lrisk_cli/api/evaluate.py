@@ -11,6 +11,7 @@ from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.errors import InvalidOption
 from lrisk_cli.evaluation.agreement import LabelTally
 from lrisk_cli.evaluation.checks import Checks, make_checks
+from lrisk_cli.evaluation.class_errors import ClassTally, Confusion
 from lrisk_cli.evaluation.cluster_evaluation import (
     EvaluatedClusters,
     RowViews,
@@ -19,6 +20,7 @@ from lrisk_cli.evaluation.cluster_evaluation import (
     evaluate_clusters,
 )
 from lrisk_cli.evaluation.gates import GateResult
+from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.metrics import Figures, Intervals, parse_risks
 from lrisk_cli.evaluation.options.evaluating import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.options.gates import Gates
@@ -26,7 +28,6 @@ from lrisk_cli.evaluation.rankings import losses_columns
 from lrisk_cli.evaluation.registry import (
     OF_CLUSTERS,
     OF_LABELS,
-    Needs,
     figures_of,
     metric_name,
     spell_metric,
@@ -77,6 +78,7 @@ class Job:
     missing: Missing | None
     unseen: Unseen | None
     exposure: str | None = None
+    threshold: float | None = None
 
     def outputs(self, checks: Checks) -> list[str | None]:
         """The losses, the page and the results of the gates; None for those not asked for."""
@@ -111,6 +113,7 @@ def make_job(
         missing=columns.missing,
         unseen=columns.unseen,
         exposure=columns.exposure,
+        threshold=risks.threshold,
     )
 
 
@@ -118,7 +121,8 @@ def make_job(
 class Evaluation:
     """A model on a table. paths, notes: of the table; worst: on the rows that lose most.
 
-    rows: what a page draws, where one was asked for.
+    rows: what a page draws, where one was asked for. classes: rows by true and predicted class, of
+    a classifier. threshold: at which the second of two classes is predicted, if it was given.
     """
 
     path: str
@@ -133,6 +137,14 @@ class Evaluation:
     rows: EvaluatedRows | None
     notes: Sequence[str] = ()
     warnings: Warnings = ()
+    classes: ClassTally | None = None
+    threshold: float | None = None
+
+    @property
+    def confusion(self) -> Confusion | None:
+        """Rows by true and predicted class; None for numbers, and for very many classes."""
+        pairs = None if self.classes is None else self.classes.pairs
+        return None if pairs is None else Confusion(self.model.target.classes, pairs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,6 +176,7 @@ class ClusterEvaluation:
 def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluation:
     """Load the model, score the table, evaluate; write the losses."""
     model = load_model(job.model)
+    _check_threshold(job, model)
     if isinstance(model, ClusterModel):
         if job.seed is not None:
             raise InvalidOption(
@@ -183,6 +196,20 @@ def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluat
     return _evaluate(job, model, report, force=force)
 
 
+def _check_threshold(job: Job, model: Model | ClusterModel) -> None:
+    """A threshold decides between two classes."""
+    if job.threshold is None:
+        return
+    classes = () if isinstance(model, ClusterModel) else model.target.classes
+    if len(classes) != 2:
+        has = f"has {len(classes)}" if classes else "has none"
+        raise InvalidOption(
+            "threshold", f"decides between two classes, and {job.model} {has}; leave it out"
+        )
+    if not 0.0 < job.threshold < 1.0:
+        raise InvalidOption("threshold", "must be between 0 and 1", f"{job.threshold:g}")
+
+
 def _open(job: Job, model: Model | ClusterModel, checks: Checks, *, force: bool) -> Table:
     """The table; outputs that cannot be written, or would replace an input, are refused."""
     outputs = job.outputs(checks)
@@ -195,13 +222,17 @@ def _open(job: Job, model: Model | ClusterModel, checks: Checks, *, force: bool)
 
 
 def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluation:
-    checks = job.make_checks(lambda name: metric_name(name, model.task, model.row_loss.metrics))
+    checks = job.make_checks(
+        lambda name: metric_name(name, model.task, model.row_loss.metrics, model.target.classes)
+    )
     asked = (*parse_risks(job.risks), *parse_risks(checks.risks or ["mean"]))
     spectra: tuple[Spectrum, ...] = tuple(dict.fromkeys(asked))
     table = _open(job, model, checks, force=force)
-    worst = WorstRows() if checks.github else None
-    keep = job.losses is not None
-    tally = tally_table(model, table, job.id_column, keep=keep, report=report, worst=worst)
+    worst = WorstRows() if checks.github or job.page is not None else None
+    tally = tally_table(
+        model, table, job.id_column, keep=job.losses is not None, report=report, worst=worst,
+        asked=checks.errors, threshold=job.threshold,
+    )  # fmt: skip
     if job.losses is not None and tally.kept is not None:
         write_table(job.losses, _losses_columns(model, tally.kept))
     figures, intervals = figures_of_losses(tally.losses, spectra, job.seed, report)
@@ -223,6 +254,8 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         rows=page,
         notes=table.notes,
         warnings=warnings,
+        classes=tally.losses.classes,
+        threshold=job.threshold,
     )
 
 

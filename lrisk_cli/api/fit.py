@@ -21,7 +21,13 @@ from lrisk_cli.design.design import (
 )
 from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.errors import NotConvergedError, UsageError, opt
-from lrisk_cli.evaluation.metrics import Figures, evaluate_rows, parse_risks, tally_figures
+from lrisk_cli.evaluation.metrics import (
+    Figures,
+    evaluate_rows,
+    parse_risks,
+    reported_errors,
+    tally_figures,
+)
 from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows, warn_of_same_files
 from lrisk_cli.models.fitting import (
     FitOptions,
@@ -299,7 +305,7 @@ def _evaluate(
         scored = score_design(result.model, design)
         _add_figures(result, "training", design, scored, paged=paged)
         if job.asked.losses is not None:
-            result.scored = scored
+            result.scored = replace(scored, probabilities=None)
         if held_out is not None:
             of_held_out = score_design(result.model, held_out)
             _add_figures(result, "held out", held_out, of_held_out, paged=paged)
@@ -313,8 +319,8 @@ def _add_figures(
     """The figures on the rows of a design and, for a page, what it draws of them."""
     model = result.model
     result.figures[name] = evaluate_rows(
-        model.task, scored.losses, design.targets, scored.predictions, parse_risks(()),
-        model.row_loss.metrics, half_squared=model.row_loss.quadratic,
+        reported_errors(model), scored.losses, design.targets, scored.predictions, parse_risks(()),
+        scored.probabilities,
     )  # fmt: skip
     if paged:
         from lrisk_cli.evaluation.table_evaluation import sample_design
@@ -338,7 +344,8 @@ def _evaluate_table(results: list[FitResult], table: Table, report: Report) -> N
         for model, tally, sample in zip(models, tallies, samples, strict=True):
             Z, exposure = model.margins(scored.encoded.rows), scored.encoded.exposure
             predictions = model.predict(Z, exposure)
-            tally.add(model.losses(Z, targets, exposure), targets, predictions)
+            losses = model.losses(Z, targets, exposure)
+            tally.add(losses, targets, predictions, model.row_loss.probabilities(Z))
             sample.add(scored.rows, predictions, targets)
     for result, tally, sample in zip(results, tallies, samples, strict=True):
         result.figures["test"] = tally_figures(tally, parse_risks(()))

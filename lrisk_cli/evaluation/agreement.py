@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.errors import DataError, InvalidOption
-from lrisk_cli.evaluation.registry import Needs, figures_of
+from lrisk_cli.evaluation.metric import Needs
+from lrisk_cli.evaluation.registry import figures_of
 from lrisk_cli.tables.cells import Texts, spell_groups
 from lrisk_cli.types import Array, Flags
 

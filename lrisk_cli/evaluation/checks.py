@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lrisk_cli.evaluation.gates import Figures, Gate, GateResult, StoredFigures, check_gates
 from lrisk_cli.evaluation.options.gates import Gates as GateOptions
-from lrisk_cli.evaluation.registry import is_risk
+from lrisk_cli.evaluation.registry import error_names, is_risk
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,11 @@ class Checks:
     def risks(self) -> list[str]:
         """The risks that gates mention."""
         return [gate.metric for gate in self.gates if is_risk(gate.metric)]
+
+    @property
+    def errors(self) -> list[str]:
+        """The metrics of predictions that gates mention, as `recall:CLASS`."""
+        return error_names(gate.metric for gate in self.gates)
 
     def apply(self, figures: Figures, others: Figures | None = None) -> tuple[GateResult, ...]:
         """Of each gate, then of each stored figure. others: what gates alone can ask for."""

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from lrisk_cli.clusters.clustering import find_outliers
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.evaluation.agreement import Agreement
+from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.metrics import Figures, risk_figures
 from lrisk_cli.evaluation.rankings import rank
-from lrisk_cli.evaluation.registry import Needs, figures_of
+from lrisk_cli.evaluation.registry import figures_of
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.risk.value import sort_losses

@@ -29,7 +29,7 @@ from lrisk_cli.design.design import (
 from lrisk_cli.errors import DataError, join_words
 from lrisk_cli.evaluation.corruption import Corruption, Planted, check_targets, corrupt
 from lrisk_cli.evaluation.deviations import sample_deviation
-from lrisk_cli.evaluation.metrics import Figures, evaluate_rows
+from lrisk_cli.evaluation.metrics import Figures, evaluate_rows, reported_errors
 from lrisk_cli.features.features import Features
 from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, score_design
 from lrisk_cli.models.model import Model
@@ -64,14 +64,14 @@ class ComparisonPlan:
 class Trial:
     """One method on one split. figures: of the rows it has not seen.
 
-    found: fraction of the planted rows among as many rows of the largest scores; precision: average
-    precision of the scores. Both None where nothing was planted.
+    found: fraction of the planted rows among as many rows of the largest scores; found_precision:
+    average precision of the scores. Both None where nothing was planted.
     """
 
     figures: Figures
     seconds: float
     found: float | None = None
-    precision: float | None = None
+    found_precision: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,10 @@ class MethodResult:
     trials: tuple[Trial, ...]
 
     def values(self, name: str) -> list[float]:
-        """A figure, `seconds`, `found` or `precision` of each split where it is defined."""
+        """A figure, `seconds`, `found` or `found_precision` of each split where it is defined."""
         values = [
             getattr(trial, name)
-            if name in ("seconds", "found", "precision")
+            if name in ("seconds", "found", "found_precision")
             else trial.figures[name]
             for trial in self.trials
         ]
@@ -230,8 +230,8 @@ def _evaluate_on(test: Design | None) -> Evaluate:
     def evaluate(model: Model) -> Figures:
         scored = score_design(model, test)
         return evaluate_rows(
-            model.task, scored.losses, test.targets, scored.predictions, reported_risks(),
-            model.row_loss.metrics, half_squared=model.row_loss.quadratic,
+            reported_errors(model), scored.losses, test.targets, scored.predictions,
+            reported_risks(), scored.probabilities,
         )  # fmt: skip
 
     return evaluate

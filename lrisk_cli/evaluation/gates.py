@@ -13,7 +13,8 @@ from math import isfinite
 from typing import Any
 
 from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
-from lrisk_cli.evaluation.registry import Needs, larger_is_better, metrics_of
+from lrisk_cli.evaluation.metric import Better, Needs
+from lrisk_cli.evaluation.registry import better_of, larger_is_better, metrics_of
 from lrisk_cli.parameters import spell
 from lrisk_cli.tables.small_files import read_small
 
@@ -27,7 +28,8 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_GATE = re.compile(r"\s*([^<>=!\s]+)\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*")
+# A class may be called ">50K": after a colon the last comparison counts.
+_GATE = re.compile(r"\s*([^<>=!\s:]+:.*?\S|[^<>=!\s]+)\s*(>=|<=|==|!=|>|<)\s*([^<>=!\s]+)\s*")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 FAIL_ON, WARN_ON = "fail_on", "warn_on"
 _LARGEST = sys.float_info.max
@@ -57,7 +59,8 @@ class Gate:
 class Worsening:
     """Fail when a metric is worse than its stored figure by more than a fraction of it.
 
-    Which way is worse is known of each metric. Next to a figure of 0 any worse one fails.
+    Which way is worse is known of each metric; of those that are better near 0, the size is
+    compared. Next to a figure of 0 any worse one fails.
     """
 
     metric: str
@@ -75,6 +78,8 @@ class Worsening:
     def threshold(self) -> float:
         """The worst figure that passes."""
         margin = self.fraction * abs(self.stored)
+        if better_of(self.metric) is Better.NEARER_ZERO:
+            return abs(self.stored) + margin
         return self.stored - margin if larger_is_better(self.metric) else self.stored + margin
 
     def __str__(self) -> str:
@@ -134,7 +139,7 @@ class StoredFigures:
         return tuple(
             Worsening(name, value, self.fraction, self.path)
             for name in figures
-            if (value := stored.get(name)) is not None
+            if (value := stored.get(name)) is not None and better_of(name) is not Better.NEITHER
         )
 
     def not_compared(self, figures: Figures, model: str | None = None) -> tuple[str, ...]:
@@ -195,7 +200,10 @@ def check_gates(gates: Iterable[Gate | Worsening], metrics: Figures) -> tuple[Ga
 
 
 def _judge_one(gate: Gate | Worsening, value: float | None) -> GateResult:
-    holds = value is None or _COMPARISONS[gate.comparison](value, gate.threshold)
+    compared = value
+    if isinstance(gate, Worsening) and better_of(gate.metric) is Better.NEARER_ZERO:
+        compared = None if value is None else abs(value)
+    holds = compared is None or _COMPARISONS[gate.comparison](compared, gate.threshold)
     return GateResult(gate, value, holds)
 
 

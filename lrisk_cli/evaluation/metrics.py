@@ -1,148 +1,222 @@
 """Losses, targets and predictions, batch by batch, give named figures and their intervals."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from lrisk_cli.evaluation.registry import ERROR_NEEDS, TASK_NEEDS, Needs, figures_of, metrics_of
+from lrisk_cli.evaluation.class_errors import ClassErrors, ClassTally
+from lrisk_cli.evaluation.metric import Needs
+from lrisk_cli.evaluation.registry import ERROR_NEEDS, TASK_NEEDS, figures_of, metrics_of
+from lrisk_cli.evaluation.streams import CHUNK, Column, Spread
+from lrisk_cli.models.model import Model
 from lrisk_cli.names import EVALUATED_RISKS, Task
 from lrisk_cli.native.kernels import core
 from lrisk_cli.parameters import split_specs
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.risk.value import sort_losses, spectral_risk
-from lrisk_cli.tables.arrays import Buffer
 from lrisk_cli.types import Array, Targets
 
 Figures = dict[str, float | None]
 Intervals = dict[str, tuple[float, float]]
 
 CONFIDENCE = 0.95
-_CHUNK = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """Which errors of a model are reported, and what they are computed from.
+
+    metrics: the names that its loss brings; those of the task where none are given. half_squared:
+    whether each loss is half the squared error, which then need not be kept. classes: of a
+    classifier. asked: further metrics, as `recall:CLASS`.
+    """
+
+    task: Task
+    metrics: Sequence[str] = ()
+    half_squared: bool = True
+    classes: Sequence[str] = ()
+    asked: Sequence[str] = ()
+
+    @property
+    def bytes_kept(self) -> int:
+        """Of each row: its loss, and what ranks and medians need besides."""
+        two_classes = len(self.classes) == 2
+        sizes = self.task is Task.REGRESSION and not self.half_squared
+        return 16 if two_classes or sizes else 8
+
+    @property
+    def names(self) -> list[str]:
+        """The metrics in their order."""
+        usual = self.metrics or metrics_of([TASK_NEEDS[self.task]])
+        return list(dict.fromkeys([*usual, *self.asked]))
+
+
+def reported_errors(model: Model, asked: Sequence[str] = ()) -> Reported:
+    """The errors that the loss of a model brings, and those asked for."""
+    loss = model.row_loss
+    return Reported(model.task, loss.metrics, loss.quadratic, model.target.classes, tuple(asked))
 
 
 class Tally:
     """Collects scored rows; its results do not depend on how they were batched.
 
-    metrics: the names that the loss of the model brings; those of the task where none are given.
-    half_squared: whether each loss is half the squared error, which then need not be kept.
-    Holds the losses (8 bytes a row) and running sums of the rest.
+    Holds the losses (8 bytes a row), for two classes their probabilities and for losses other than
+    the squared one the sizes of the errors (8 more), and running sums of the rest.
     """
 
-    def __init__(
-        self, task: Task, metrics: Sequence[str] = (), *, half_squared: bool = True
-    ) -> None:
-        self.task = task
-        known = metrics_of(ERROR_NEEDS)
-        self._metrics = [known[name] for name in metrics or metrics_of([TASK_NEEDS[task]])]
-        self._half_squared = half_squared
-        self._losses = Buffer(0)
-        self._n = 0
-        self._n_correct = 0
-        self._targets, self._errors = _Spread(), _Spread()
+    def __init__(self, reported: Reported) -> None:
+        self._reported = reported
+        self._losses = Column()
+        self._numbers: NumberTally | None = None
+        self._classes: ClassTally | None = None
+        if reported.task is Task.CLASSIFICATION:
+            self._classes = ClassTally(len(reported.classes))
+        else:
+            self._numbers = NumberTally(keep_sizes=not reported.half_squared)
 
-    def add(self, losses: Array, targets: Targets, predictions: Targets) -> None:
-        """Take one batch: numbers for regression, class codes for classification. All (n,)."""
-        stop = self._n + len(losses)
-        if stop > self._losses.size:
-            self._losses.resize(max(stop, self._n + self._n // 2))
-        self._losses.view()[self._n : stop] = losses
-        self._n = stop
-        if self.task is Task.CLASSIFICATION:
-            self._n_correct += int(np.count_nonzero(targets == predictions))
-            return
-        self._targets.add(targets)
-        if not self._half_squared:
-            self._errors.add(np.abs(targets - predictions))
+    def add(
+        self,
+        losses: Array,
+        targets: Targets,
+        predictions: Targets,
+        probabilities: Array | None = None,
+    ) -> None:
+        """Take one batch: numbers for regression, class codes for classification. All (n,).
+
+        probabilities: of each class, (n, k).
+        """
+        self._losses.add(losses)
+        if self._classes is not None:
+            self._classes.add(targets, predictions, probabilities)
+        elif self._numbers is not None:
+            self._numbers.add(targets, predictions)
 
     @property
     def losses(self) -> Array:
         """The losses so far, in reading order. (n,)."""
-        return self._losses.view()[: self._n]
+        return self._losses.values
+
+    @property
+    def classes(self) -> ClassTally | None:
+        """Counts of classes, of a classifier."""
+        return self._classes
 
     def figures(self, ascending: Array) -> Figures:
-        """The metrics of the loss, of the rows taken, given sorted losses."""
-        squares = None if self._half_squared else self._errors
-        errors = _Errors(ascending, self._n_correct, self._targets, squares)
-        return {metric.name: metric.formula(errors) for metric in self._metrics}
+        """The metrics of the rows taken, given sorted losses."""
+        classes = None if self._classes is None else self._classes.errors
+        errors = _Errors(ascending, self._numbers, classes)
+        known = metrics_of(ERROR_NEEDS)
+        figures: Figures = {}
+        for name in self._reported.names:
+            base, _, label = name.partition(":")
+            metric = known[base]
+            if label and metric.of_class is not None:
+                figures[name] = metric.of_class(errors, self._reported.classes.index(label))
+            else:
+                figures[name] = metric.formula(errors)
+        return figures
+
+
+class NumberTally:
+    """Running sums of targets and errors.
+
+    keep_sizes: keeps the size of each error (8 bytes), and what deviances need.
+    """
+
+    def __init__(self, *, keep_sizes: bool) -> None:
+        self.targets, self.errors, self.relative, self.logs = (Spread() for _ in range(4))
+        self.kept = Column() if keep_sizes else None
+        self.spread = Spread() if keep_sizes else None
+        self.has_ratios = True
+
+    def add(self, targets: Targets, predictions: Targets) -> None:
+        """Take one batch. Both (n,)."""
+        errors = predictions - targets
+        self.targets.add(targets)
+        self.errors.add(errors)
+        sizes = np.abs(errors)
+        if self.kept is not None and self.spread is not None:
+            self.kept.add(sizes)
+            self.spread.add(sizes)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                self.logs.add(np.where(targets > 0.0, targets * np.log(targets), 0.0))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratios = sizes / np.abs(targets)
+        finite = np.isfinite(ratios)
+        self.has_ratios = self.has_ratios and bool(np.all(finite))
+        self.relative.add(np.where(finite, ratios, 0.0))
 
 
 class _Errors:
-    """What the formulas of error metrics ask for; see `registry.Errors`.
-
-    sizes: those of the errors, None where the losses are half their squares.
-    """
+    """What the formulas of error metrics ask for; see `error_metrics.Errors`."""
 
     def __init__(
-        self, ascending: Array, n_correct: int, targets: "_Spread", sizes: "_Spread | None"
+        self, ascending: Array, numbers: NumberTally | None, classes: ClassErrors | None
     ) -> None:
-        self.n_rows, self.n_correct = len(ascending), n_correct
         self.mean_loss = spectral_risk(ascending, Spectrum("mean"))
-        self._ascending, self._targets, self._sizes = ascending, targets, sizes
+        self._ascending, self._numbers, self._classes = ascending, numbers, classes
+
+    @property
+    def numbers(self) -> NumberTally:
+        """Of regression."""
+        assert self._numbers is not None  # noqa: S101
+        return self._numbers
+
+    @property
+    def classes(self) -> ClassErrors:
+        """Of classification."""
+        assert self._classes is not None  # noqa: S101
+        return self._classes
 
     @property
     def mean_square(self) -> float:
         """Mean of the squared errors."""
-        if self._sizes is None:
-            return 2.0 * self.mean_loss
-        return self._sizes.variance() + self._sizes.mean() ** 2
+        sizes = self.numbers.spread
+        return 2.0 * self.mean_loss if sizes is None else sizes.variance() + sizes.mean() ** 2
 
     @property
     def target_variance(self) -> float:
         """Mean square deviation of the targets from their mean."""
-        return self._targets.variance()
+        return self.numbers.targets.variance()
+
+    @property
+    def bias(self) -> float:
+        """Mean of prediction - target."""
+        return self.numbers.errors.mean()
+
+    @property
+    def relative(self) -> float | None:
+        """Mean of |error / target|; None if a target is 0 or a ratio is too large for a number."""
+        return self.numbers.relative.mean() if self.numbers.has_ratios else None
+
+    @property
+    def null_deviance(self) -> float:
+        """Mean Poisson deviance of predicting the mean of the targets: 2 mean(y log(y / mean))."""
+        mean = self.numbers.targets.mean()
+        if mean <= 0.0 or self.target_variance == 0.0:
+            return 0.0
+        return float(2.0 * (self.numbers.logs.mean() - mean * np.log(mean)))
 
     def mean_absolute(self) -> float:
         """Mean of the sizes of the errors."""
-        if self._sizes is None:
-            return _mean_absolute_error(self._ascending)
-        return self._sizes.mean()
+        sizes = self.numbers.spread
+        return _mean_absolute_error(self._ascending) if sizes is None else sizes.mean()
 
-
-class _Spread:
-    """Mean and variance of a stream of numbers, summed in chunks of fixed length."""
-
-    def __init__(self) -> None:
-        self._buffer = np.empty(_CHUNK)
-        self._filled = 0
-        self._n, self._mean, self._squares = 0, 0.0, 0.0
-
-    def add(self, values: Targets) -> None:
-        taken = 0
-        while taken < len(values):
-            part = values[taken : taken + _CHUNK - self._filled]
-            self._buffer[self._filled : self._filled + len(part)] = part
-            self._filled += len(part)
-            taken += len(part)
-            if self._filled == _CHUNK:
-                self._n, self._mean, self._squares = self._merged()
-                self._filled = 0
-
-    def mean(self) -> float:
-        return self._merged()[1]
-
-    def variance(self) -> float:
-        """Mean square deviation from the mean."""
-        n, _, squares = self._merged()
-        return squares / n
-
-    def _merged(self) -> tuple[int, float, float]:
-        """Count, mean and sum of squared deviations, with what waits in the buffer."""
-        if self._filled == 0:
-            return self._n, self._mean, self._squares
-        waiting = self._buffer[: self._filled]
-        mean = float(np.mean(waiting))
-        squares = float(np.sum((waiting - mean) ** 2))
-        n = self._n + self._filled
-        apart = mean - self._mean
-        squares += self._squares + apart * apart * self._n * self._filled / n
-        return n, self._mean + apart * self._filled / n, squares
+    def median_absolute(self) -> float:
+        """Median of the sizes of the errors."""
+        if self.numbers.kept is None:
+            n = len(self._ascending)
+            middle = np.sqrt(2.0 * self._ascending[[(n - 1) // 2, n // 2]])
+            return float(0.5 * middle[0] + 0.5 * middle[1])
+        return float(np.median(self.numbers.kept.values))
 
 
 def _mean_absolute_error(losses: Array) -> float:
     """Mean of |error| = sqrt(2 loss), in chunks."""
     parts = [
-        float(np.sum(np.sqrt(2.0 * losses[i : i + _CHUNK]))) for i in range(0, len(losses), _CHUNK)
+        float(np.sum(np.sqrt(2.0 * losses[i : i + CHUNK]))) for i in range(0, len(losses), CHUNK)
     ]
     return sum(parts) / len(losses)
 
@@ -156,18 +230,16 @@ def risk_figures(ascending: Array, spectra: Iterable[Spectrum]) -> Figures:
 
 
 def evaluate_rows(
-    task: Task,
+    reported: Reported,
     losses: Array,
     targets: Targets,
     predictions: Targets,
     spectra: Iterable[Spectrum],
-    metrics: Sequence[str] = (),
-    *,
-    half_squared: bool = True,
+    probabilities: Array | None = None,
 ) -> Figures:
-    """The mean, each risk asked for, the largest loss, and errors as of `Tally`. All (n,)."""
-    tally = Tally(task, metrics, half_squared=half_squared)
-    tally.add(losses, targets, predictions)
+    """The mean, each risk asked for, the largest loss, and errors as of `Tally`. All (n, ...)."""
+    tally = Tally(reported)
+    tally.add(losses, targets, predictions, probabilities)
     return tally_figures(tally, spectra)
 
 

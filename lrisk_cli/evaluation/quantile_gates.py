@@ -7,8 +7,9 @@ import numpy as np
 from lrisk_cli.evaluation.checks import Checks
 from lrisk_cli.evaluation.gates import GateResult, check_gates
 from lrisk_cli.evaluation.loss_comparison import Outcome
+from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.quantiles import CURVE, PairAt
-from lrisk_cli.evaluation.registry import OF_PAIRS, Needs, metrics_of, spell_metric
+from lrisk_cli.evaluation.registry import OF_PAIRS, metrics_of, spell_metric
 from lrisk_cli.parameters import spell
 from lrisk_cli.types import Array
 from lrisk_cli.warnings import Warnings, count_warnings

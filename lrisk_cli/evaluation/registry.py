@@ -3,42 +3,22 @@
 Gates, `--select-by`, figures, help texts and the table of docs/metrics.md read it.
 """
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
-from enum import StrEnum
-from math import sqrt
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Protocol
 
-from lrisk_cli.errors import UsageError
+from lrisk_cli.errors import UsageError, list_names, quote
+from lrisk_cli.evaluation.error_metrics import ALIASES, ERROR_METRICS
+from lrisk_cli.evaluation.metric import Better, Metric, Needs
 from lrisk_cli.names import RISK_ALIASES, RISKS, Task
-from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell
+from lrisk_cli.parameters import Choice, Parameter, parse_choice, spell, suggest
 from lrisk_cli.warnings import COUNT, spell_count
-
-Source = TypeVar("Source")
-
-
-class Needs(StrEnum):
-    """What a metric is computed from; each command has some of these."""
-
-    LOSSES = "losses"
-    NUMBERS = "targets and predictions"
-    CLASSES = "classes and predictions"
-    COUNTS = "counts and predicted means"
-    ROWS = "rows read"
-    CELLS = "cells read"
-    FIT = "a certificate"
-    FLAGS = "outlier flags"
-    LABELS = "labels"
-    PLANTED = "labels of outliers"
-    PAIRS = "losses of two models"
-    WARNINGS = "warnings of the command"
-
 
 # Where metrics that need this are known.
 _WHERE = {
     Needs.LOSSES: "lrisk evaluate and detect-outliers",
     Needs.NUMBERS: "regression",
     Needs.CLASSES: "classification",
+    Needs.SCORES: "two classes",
     Needs.COUNTS: "the poisson loss",
     Needs.ROWS: "every command",
     Needs.CELLS: "lrisk evaluate and detect-outliers",
@@ -51,40 +31,12 @@ _WHERE = {
 }
 TASK_NEEDS = {Task.REGRESSION: Needs.NUMBERS, Task.CLASSIFICATION: Needs.CLASSES}
 # What metrics need that compare predictions with targets, whatever the loss.
-ERROR_NEEDS = frozenset({Needs.NUMBERS, Needs.CLASSES, Needs.COUNTS})
+ERROR_NEEDS = frozenset({Needs.NUMBERS, Needs.CLASSES, Needs.SCORES, Needs.COUNTS})
 # What is known of rows that a model of clusters, or detect-outliers, has evaluated; with labels;
 # and of models beside a baseline.
 OF_CLUSTERS = frozenset({Needs.FLAGS, Needs.ROWS, Needs.CELLS, Needs.LOSSES, Needs.WARNINGS})
 OF_LABELS = frozenset({Needs.LABELS, Needs.PLANTED})
 OF_PAIRS = frozenset({Needs.PAIRS, Needs.ROWS, Needs.WARNINGS})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric(Choice, Generic[Source]):
-    """One metric. `formula` computes it from its source; None where it is not defined."""
-
-    name: str
-    needs: Needs
-    formula: Callable[[Source], float | None]
-    larger_is_better: bool = False
-
-
-class Errors(Protocol):
-    """What is known of the errors of a model on some rows."""
-
-    @property
-    def n_rows(self) -> int: ...
-    @property
-    def n_correct(self) -> int: ...
-    @property
-    def mean_loss(self) -> float: ...
-    @property
-    def mean_square(self) -> float: ...
-    @property
-    def target_variance(self) -> float: ...
-
-    def mean_absolute(self) -> float:
-        """Mean of |target - prediction|."""
 
 
 class Rows(Protocol):
@@ -128,64 +80,19 @@ class Pair(Protocol):
         """The same over the baseline's mean loss."""
 
 
-def _r2(errors: Errors) -> float | None:
-    variance = errors.target_variance
-    return 1.0 - errors.mean_square / variance if variance > 0.0 else None
-
-
 def _last(ascending: Any) -> float:
     return float(ascending[-1])
 
 
 _LEVEL = Parameter("P", "level", "in (0, 1]", lambda p: 0.0 < p <= 1.0, 0.95, fraction=True)
 
-_ERRORS: tuple[Metric[Errors], ...] = (
-    Metric(
-        "root of the mean squared error, in units of the target",
-        name="rmse",
-        needs=Needs.NUMBERS,
-        formula=lambda errors: sqrt(errors.mean_square),
-    ),
-    Metric(
-        "mean absolute error, in units of the target",
-        name="mae",
-        needs=Needs.NUMBERS,
-        formula=lambda errors: errors.mean_absolute(),
-    ),
-    Metric(
-        "1 - mean squared error / variance of the target; not defined for a constant target",
-        name="r2",
-        needs=Needs.NUMBERS,
-        formula=_r2,
-        larger_is_better=True,
-    ),
-    Metric(
-        "fraction of rows whose class is predicted",
-        name="accuracy",
-        needs=Needs.CLASSES,
-        formula=lambda errors: errors.n_correct / errors.n_rows,
-        larger_is_better=True,
-    ),
-    Metric(
-        "mean of -log(probability of the row's class)",
-        name="log_loss",
-        needs=Needs.CLASSES,
-        formula=lambda errors: errors.mean_loss,
-    ),
-    Metric(
-        "mean Poisson deviance: twice the mean of mean - y + y log(y / mean)",
-        name="mean_deviance",
-        needs=Needs.COUNTS,
-        formula=lambda errors: 2.0 * errors.mean_loss,
-    ),
-)
 _ROWS: tuple[Metric[Rows], ...] = (
     Metric(
         "rows",
         name="n_rows",
         needs=Needs.ROWS,
         formula=lambda rows: rows.read,
-        larger_is_better=True,
+        better=Better.LARGER,
     ),
     Metric(
         "fraction of rows with a missing cell",
@@ -222,21 +129,21 @@ _LABELS: tuple[Metric[Labels], ...] = (
         name="accuracy",
         needs=Needs.LABELS,
         formula=lambda labels: labels.accuracy,
-        larger_is_better=True,
+        better=Better.LARGER,
     ),
     Metric(
         "fraction of inliers in a cluster whose most frequent label is theirs",
         name="purity",
         needs=Needs.LABELS,
         formula=lambda labels: labels.purity,
-        larger_is_better=True,
+        better=Better.LARGER,
     ),
     Metric(
         "average precision of finding the labelled outliers by their distance",
         name="average_precision",
         needs=Needs.PLANTED,
         formula=lambda labels: labels.average_precision,
-        larger_is_better=True,
+        better=Better.LARGER,
     ),
 )
 _PAIRS: tuple[Metric[Pair], ...] = (
@@ -245,7 +152,7 @@ _PAIRS: tuple[Metric[Pair], ...] = (
         name="tail_gained",
         needs=Needs.PAIRS,
         formula=lambda pair: pair.tail_gained,
-        larger_is_better=True,
+        better=Better.LARGER,
     ),
     Metric(
         "mean loss of the model minus that of the baseline",
@@ -259,7 +166,7 @@ _PAIRS: tuple[Metric[Pair], ...] = (
         name="difference",
         needs=Needs.PAIRS,
         formula=lambda pair: pair.difference(),
-        larger_is_better=True,
+        better=Better.LARGER,
     ),
     Metric(
         "the same over the mean loss of the baseline",
@@ -267,7 +174,7 @@ _PAIRS: tuple[Metric[Pair], ...] = (
         name="normalised_difference",
         needs=Needs.PAIRS,
         formula=lambda pair: pair.normalised_difference(),
-        larger_is_better=True,
+        better=Better.LARGER,
     ),
 )
 _WARNINGS: tuple[Metric[Any], ...] = (
@@ -279,7 +186,7 @@ _WARNINGS: tuple[Metric[Any], ...] = (
     ),
 )
 METRICS: tuple[Metric[Any], ...] = (
-    *_ERRORS, *_FLAGS, *_ROWS, *_FIT, *_LOSSES, *_LABELS, *_PAIRS, *_WARNINGS,
+    *ERROR_METRICS, *_FLAGS, *_ROWS, *_FIT, *_LOSSES, *_LABELS, *_PAIRS, *_WARNINGS,
 )  # fmt: skip
 
 
@@ -296,6 +203,8 @@ def needs_of(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:
     found: Iterable[Needs] = ERROR_NEEDS if task is Task.AUTO else [TASK_NEEDS[task]]
     if errors:
         found = {each.needs for each in METRICS if each.name in errors} & ERROR_NEEDS
+    elif task is Task.CLASSIFICATION:
+        found = {Needs.CLASSES, Needs.SCORES}
     return frozenset({*found, Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.LOSSES, Needs.WARNINGS})
 
 
@@ -307,42 +216,58 @@ def figures_of(source: Any, needs: Collection[Needs]) -> dict[str, float | None]
 def error_names(names: Iterable[str]) -> list[str]:
     """Those of the names that compare predictions with targets, whatever the loss."""
     known = metrics_of(ERROR_NEEDS)
-    return [name for name in names if name in known]
+    return [name for name in names if _base(name) in known]
 
 
 def measures_predictions(name: str) -> bool:
     """Whether a metric compares predictions with targets, so that it can choose between models."""
-    comparing = {Needs.LOSSES, *ERROR_NEEDS}
-    return is_risk(name) or name in metrics_of(comparing)
+    known = metrics_of({Needs.LOSSES, *ERROR_NEEDS})
+    metric = known.get(_base(name))
+    return is_risk(name) or (metric is not None and metric.better is not Better.NEITHER)
+
+
+def better_of(name: str) -> Better:
+    """Which figures are better; for risks and losses the smaller ones."""
+    found = (metric.better for metric in METRICS if metric.name == _base(name))
+    return next(found, Better.SMALLER)
 
 
 def larger_is_better(name: str) -> bool:
     """Whether larger is better; for risks and losses smaller is better."""
-    base = name.partition(":")[0]
-    return any(metric.larger_is_better for metric in METRICS if metric.name == base)
+    return better_of(name) is Better.LARGER
+
+
+def _base(name: str) -> str:
+    """The name without its parameter."""
+    return name.partition(":")[0]
 
 
 def is_risk(name: str) -> bool:
     """Whether the name belongs to a spectral risk, whatever its parameter."""
-    return name.partition(":")[0] in {*RISKS, *RISK_ALIASES}
+    return _base(name) in {*RISKS, *RISK_ALIASES}
 
 
-def metric_name(text: str, task: Task, errors: Collection[str] = ()) -> str:
+def metric_name(
+    text: str, task: Task, errors: Collection[str] = (), classes: Sequence[str] | None = None
+) -> str:
     """The spelling under which a metric of a model is reported; others are refused.
 
     Task.AUTO: the task is not known yet, so the metrics of any will do. errors: as in `needs_of`.
+    classes: those of the model, where they are known.
     """
-    return spell_metric(text, needs_of(task, errors))
+    return spell_metric(text, needs_of(task, errors), classes)
 
 
-def spell_metric(text: str, needs: Collection[Needs]) -> str:
+def spell_metric(text: str, needs: Collection[Needs], classes: Sequence[str] | None = None) -> str:
     """A metric that these sources give, or a risk; others are refused with the nearest name."""
     counted = spell_count(text) if Needs.WARNINGS in needs else None
     if counted is not None:
         return counted
     risky = Needs.LOSSES in needs
-    known: dict[str, Choice] = {**metrics_of(needs), **(RISKS if risky else {})}
-    name = text.strip().lower().partition(":")[0]
+    metrics = metrics_of(needs)
+    known: dict[str, Choice] = {**metrics, **(RISKS if risky else {})}
+    written, _, label = text.strip().partition(":")
+    name = ALIASES.get(written.strip().lower(), written.strip().lower())
     elsewhere = [metric.needs for metric in METRICS if metric.name == name]
     if elsewhere and name not in known:
         places = " or of ".join(_WHERE[each] for each in elsewhere)
@@ -350,7 +275,18 @@ def spell_metric(text: str, needs: Collection[Needs]) -> str:
             f"{name} is a metric of {places}, which is not evaluated here; known: "
             + ", ".join(choice.spelling(each) for each, choice in known.items())
         )
-    return spell(*parse_choice(text, "metric", known, RISK_ALIASES if risky else None))
+    if label and name in metrics and metrics[name].of_class is not None:
+        return f"{name}:{_spell_class(label, classes)}"
+    aliases = {**ALIASES, **(RISK_ALIASES if risky else {})}
+    return spell(*parse_choice(text, "metric", known, aliases))
+
+
+def _spell_class(label: str, classes: Sequence[str] | None) -> str:
+    """A class as the model has it; any where they are not known yet."""
+    if classes is None or label in classes:
+        return label
+    known = f"its classes are {list_names(list(classes))}"
+    raise UsageError(f"{quote(label)} is no class of the model; {suggest(label, classes, known)}")
 
 
 def list_metrics(needs: Collection[Needs]) -> str:

@@ -19,11 +19,12 @@ from lrisk_cli.design.design import (
 from lrisk_cli.errors import DataError, InvalidOption, opt, quote
 from lrisk_cli.evaluation.deviations import sample_deviation
 from lrisk_cli.evaluation.dividing import Division, Kind, parts
-from lrisk_cli.evaluation.metrics import Figures, evaluate_rows
+from lrisk_cli.evaluation.metric import Needs
+from lrisk_cli.evaluation.metrics import Figures, evaluate_rows, reported_errors
 from lrisk_cli.evaluation.out_of_fold import FoldScores, OutOfFold, Take
 from lrisk_cli.evaluation.registry import (
     ERROR_NEEDS,
-    Needs,
+    better_of,
     is_risk,
     larger_is_better,
     list_metrics,
@@ -121,8 +122,8 @@ class CrossValidation:
     @property
     def best(self) -> Candidate:
         """The best figure; of equal ones the larger penalty, then the one named first."""
-        sign = 1.0 if self.scheme.larger_is_better else -1.0
-        return max(self.candidates, key=lambda each: (sign * each.value, each.l2))
+        better = better_of(self.scheme.metric)
+        return max(self.candidates, key=lambda each: (-better.badness(each.value), each.l2))
 
     @property
     def chosen(self) -> Candidate:
@@ -195,12 +196,14 @@ def default_metric(candidates: Sequence[FitOptions]) -> str:
     return risks.pop() if len(risks) == 1 else DEFAULT_RISK
 
 
-def check_metric(text: str, task: Task, errors: Sequence[str] = ()) -> str:
+def check_metric(
+    text: str, task: Task, errors: Sequence[str] = (), classes: Sequence[str] | None = None
+) -> str:
     """The spelling of a metric that can choose between models; others are refused.
 
-    errors: the error metrics that the loss brings, where it is known.
+    errors: the error metrics that the loss brings, classes: those of the target, where known.
     """
-    name = metric_name(text, task, errors)
+    name = metric_name(text, task, errors, classes)
     if not measures_predictions(name):
         comparing = list_metrics([*ERROR_NEEDS, Needs.LOSSES])
         raise InvalidOption(
@@ -337,15 +340,17 @@ def _figure(model: Model, test: Design, metric: str) -> float:
     """The metric of the model on the rows left out."""
     spectra = (parse_risk(metric),) if is_risk(metric) else ()
     scored = score_design(model, test)
+    asked = () if is_risk(metric) or metric == "max" else (metric,)
+    check_metric(metric, model.task, model.row_loss.metrics, model.target.classes)
     figures: Figures = evaluate_rows(
-        model.task, scored.losses, test.targets, scored.predictions, spectra,
-        model.row_loss.metrics, half_squared=model.row_loss.quadratic,
+        reported_errors(model, asked), scored.losses, test.targets, scored.predictions, spectra,
+        scored.probabilities,
     )  # fmt: skip
     value = figures[metric]
     if value is None:
         raise DataError(
-            f"{opt('select_by', metric)} is not defined on a fold whose targets are all equal; "
-            "choose another metric or fewer folds"
+            f"{opt('select_by', metric)} is not defined on the targets of a fold; choose another "
+            "metric or fewer folds"
         )
     return value
 

@@ -1,8 +1,10 @@
 """Evaluate a model on the rows of a table: figures of the losses, and what a page draws of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from lrisk_cli.design.design import Design
 from lrisk_cli.evaluation.metrics import (
@@ -10,6 +12,7 @@ from lrisk_cli.evaluation.metrics import (
     Intervals,
     Tally,
     bootstrap_intervals,
+    reported_errors,
     risk_figures,
 )
 from lrisk_cli.evaluation.prediction_spread import PredictionSpread
@@ -17,8 +20,8 @@ from lrisk_cli.evaluation.warning_rules import add_scored, make_spread
 from lrisk_cli.models.fitting import Scores
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import RowDigest
+from lrisk_cli.models.scored import ScoredBatch
 from lrisk_cli.models.scoring import (
-    LOSS_BYTES,
     ROW_BYTES,
     RowTally,
     ScoredRows,
@@ -69,10 +72,9 @@ class EvaluatedRows:
     targets: Array
 
 
-def make_tally(model: Model) -> Tally:
-    """What collects the errors that the loss of the model brings."""
-    loss = model.row_loss
-    return Tally(model.task, loss.metrics, half_squared=loss.quadratic)
+def make_tally(model: Model, asked: Sequence[str] = ()) -> Tally:
+    """What collects the errors that the loss of the model brings, and those asked for."""
+    return Tally(reported_errors(model, asked))
 
 
 def tally_table(
@@ -83,14 +85,17 @@ def tally_table(
     keep: bool,
     report: Report,
     worst: "WorstRows | None" = None,
+    asked: Sequence[str] = (),
+    threshold: float | None = None,
 ) -> TableTally:
-    """One pass over the table; only the losses stay in memory, unless the rows are kept.
+    """One pass over the table; only losses and scores stay in memory, unless the rows are kept.
 
-    worst: takes the rows with the largest losses, where they are asked for.
+    worst: takes the rows with the largest losses, where they are asked for. asked: metrics beyond
+    the usual. threshold: of two classes, the least probability at which the second is predicted.
     """
     kept = ScoredRows() if keep else None
     found = TableTally(
-        make_tally(model),
+        make_tally(model, asked),
         RowTally(),
         kept,
         RowSample(SAMPLED_ROWS),
@@ -98,10 +103,12 @@ def tally_table(
         RowDigest(),
     )
     columns, rows = columns_of(model.encoding), found.rows
-    kept_bytes = LOSS_BYTES + (ROW_BYTES if keep else 0)
+    kept_bytes = reported_errors(model).bytes_kept + (ROW_BYTES if keep else 0)
     for scored, ids in score_table(model, table, columns, id_column, rows, report, kept_bytes):
+        if threshold is not None:
+            scored = decide(scored, threshold)
         losses, targets = scored.known_losses, scored.known_targets
-        found.losses.add(losses, targets, scored.predictions)
+        found.losses.add(losses, targets, scored.predictions, scored.probabilities)
         found.sample.add(scored.rows, scored.predictions, targets)
         found.digest.add(scored.encoded.rows, targets)
         add_scored(found.spread, scored)
@@ -111,6 +118,13 @@ def tally_table(
             worst.add(scored.rows, losses, ids, targets, scored.predictions)
     found.rows.require_used(table.label, "evaluate")
     return found
+
+
+def decide(scored: ScoredBatch, threshold: float) -> ScoredBatch:
+    """The second of two classes wherever its probability is at least the threshold."""
+    assert scored.probabilities is not None  # noqa: S101
+    codes = np.asarray(scored.probabilities[:, 1] >= threshold, dtype=np.int32)
+    return replace(scored, predictions=codes)
 
 
 def sample_design(design: Design, scored: Scores) -> RowSample:

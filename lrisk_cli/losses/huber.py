@@ -24,7 +24,7 @@ class HuberLoss(Loss):
     task: ClassVar[Task] = Task.REGRESSION
     code: ClassVar[int] = 3
     smoothness: ClassVar[float] = 1.0
-    metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae", "r2")
+    metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae", "median_error", "r2", "bias", "mape")
     needs_line_search: ClassVar[bool] = True
 
     @property

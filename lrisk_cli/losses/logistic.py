@@ -23,7 +23,10 @@ class LogisticLoss(Loss):
     """What two and more classes share."""
 
     task: ClassVar[Task] = Task.CLASSIFICATION
-    metrics: ClassVar[tuple[str, ...]] = ("accuracy", "log_loss")
+    metrics: ClassVar[tuple[str, ...]] = (
+        "accuracy", "majority_accuracy", "balanced_accuracy", "precision", "recall", "f1",
+        "log_loss", "brier", "calibration_error",
+    )  # fmt: skip
     starts_at_zero: ClassVar[bool] = True
     reuses_curvature: ClassVar[bool] = True
 
@@ -46,6 +49,9 @@ class BinaryLoss(LogisticLoss):
     """log(1 + e^z) - y z for classes 0 and 1: one margin, the log-odds of class 1."""
 
     code: ClassVar[int] = 1
+    metrics: ClassVar[tuple[str, ...]] = (
+        *LogisticLoss.metrics, "roc_auc", "average_precision",
+    )  # fmt: skip
     smoothness: ClassVar[float] = 0.25
 
     @property

@@ -32,7 +32,9 @@ class PoissonLoss(Loss):
     task: ClassVar[Task] = Task.REGRESSION
     code: ClassVar[int] = 4
     smoothness: ClassVar[float] = float("inf")
-    metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae", "r2", "mean_deviance")
+    metrics: ClassVar[tuple[str, ...]] = (
+        "rmse", "mae", "median_error", "r2", "bias", "mean_deviance", "d2",
+    )  # fmt: skip
     needs_line_search: ClassVar[bool] = True
     # exp(3) is 20: as far as the mean may move before second derivatives are taken again.
     reach: ClassVar[float] = 3.0

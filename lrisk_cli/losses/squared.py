@@ -19,7 +19,7 @@ class SquaredLoss(Loss):
     task: ClassVar[Task] = Task.REGRESSION
     code: ClassVar[int] = 0
     smoothness: ClassVar[float] = 1.0
-    metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae", "r2")
+    metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae", "median_error", "r2", "bias", "mape")
     quadratic: ClassVar[bool] = True
 
     @property

@@ -227,16 +227,21 @@ def _trims_rows(options: FitOptions) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Predictions and losses of the rows of a design, in units of the file. All (n,)."""
+    """Predictions and losses of the rows of a design, in units of the file. All (n,).
+
+    probabilities: of each class, (n, k); None for regression.
+    """
 
     predictions: Array | NDArray[np.int32]
     losses: Array
+    probabilities: Array | None = None
 
 
 def score_design(model: Model, design: Design) -> Scores:
     """Predict the rows of a design and compare with their targets."""
     Z, exposure = model.margins(design.rows), design.exposure
-    return Scores(model.predict(Z, exposure), model.losses(Z, design.targets, exposure))
+    losses = model.losses(Z, design.targets, exposure)
+    return Scores(model.predict(Z, exposure), losses, model.row_loss.probabilities(Z))
 
 
 def choose_loss(asked: LossChoice, target: Target) -> Loss:

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.evaluation.gates import GateResult
+from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.metrics import Figures, risk_figures
 from lrisk_cli.evaluation.rankings import largest_first, rank_order
-from lrisk_cli.evaluation.registry import Needs, figures_of
+from lrisk_cli.evaluation.registry import figures_of
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model
 from lrisk_cli.outliers.reasons import Reasons

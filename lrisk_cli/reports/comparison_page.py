@@ -64,8 +64,8 @@ def comparison_page(comparison: "Comparison", command_line: str) -> Page:
 
 
 FINDING = (
-    "found: of the planted rows, the share among as many of the largest scores. precision: average "
-    "precision of the scores. Scores are losses, unless a method's paper defines others."
+    "found: of the planted rows, the share among as many of the largest scores. found_precision: "
+    "average precision of the scores. Scores are losses, unless a method's paper defines others."
 )
 
 
@@ -86,7 +86,7 @@ def _without_oracle(comparison: "Comparison") -> "list[MethodResult]":
 
 def _tiles(comparison: "Comparison") -> Tiles:
     names = [MAIN[comparison.task], WORST_TENTH, "max"]
-    names += ["precision"] if comparison.spoilt else []
+    names += ["found_precision"] if comparison.spoilt else []
     items = []
     for name in names:
         best = _best(comparison, name)

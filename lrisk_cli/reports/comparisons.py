@@ -22,7 +22,7 @@ SHOWN = {
     Task.REGRESSION: ("mean", "rmse", WORST_TENTH, "max"),
     Task.CLASSIFICATION: ("mean", "accuracy", WORST_TENTH, "max"),
 }
-PLANTED = ("found", "precision")
+PLANTED = ("found", "found_precision")
 
 
 def print_comparison(comparison: "Comparison") -> None:
@@ -34,8 +34,8 @@ def print_comparison(comparison: "Comparison") -> None:
     print("Means over the splits, +- the deviation between them; losses in units of the file.")
     if comparison.spoilt:
         print(
-            "found: share of the planted rows among as many of the largest scores; precision: "
-            "average precision of the scores."
+            "found: share of the planted rows among as many of the largest scores; "
+            "found_precision: average precision of the scores."
         )
 
 

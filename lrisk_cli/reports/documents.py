@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lrisk_cli.errors import RUNNER_COMMAND
 from lrisk_cli.models.model import Model, original_units
 from lrisk_cli.reports.facts import (
+    decision_facts,
     document_of,
     gates_document,
     held_out_rows,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
     from lrisk_cli.api.fit import FitResult, Fits
     from lrisk_cli.api.predict import Predictions
+    from lrisk_cli.evaluation.class_errors import Confusion
     from lrisk_cli.evaluation.selection import CrossValidation
 
 
@@ -74,12 +76,25 @@ def evaluation_document(found: "Evaluation") -> dict[str, Any]:
     return {
         "command": "evaluate",
         "model": found.path,
-        **document_of([rows_fact(found.counts)]),
+        **document_of([rows_fact(found.counts), *decision_facts(found)]),
         "metrics": found.figures,
         **({} if found.intervals is None else {"intervals": intervals}),
+        **confusion_document(found.confusion),
         "gates": gates_document(found.gate_results),
         **notes_document(found.notes),
         **warnings_document(found.warnings),
+    }
+
+
+def confusion_document(confusion: "Confusion | None") -> dict[str, Any]:
+    """Rows by true class (down) and predicted class (across); nothing where they are not known."""
+    if confusion is None:
+        return {}
+    return {
+        "confusion": {
+            "classes": list(confusion.classes),
+            "counts": confusion.counts.tolist(),
+        }
     }
 
 

@@ -15,6 +15,8 @@ from lrisk_cli.evaluation.registry import error_names
 from lrisk_cli.warnings import CodedWarning
 
 if TYPE_CHECKING:
+    from lrisk_cli.api.evaluate import Evaluation
+    from lrisk_cli.evaluation.class_errors import Confusion
     from lrisk_cli.evaluation.gates import GateResult
 
 
@@ -117,6 +119,28 @@ def figures_grid(figures: Mapping[str, Figures], intervals: Intervals | None = N
     ]
     heads = ["risk of the loss", *figures, *(["95 % interval"] if intervals else [])]
     return Grid(heads, rows, len(risks))
+
+
+def decision_facts(found: "Evaluation") -> list[Fact]:
+    """From which probability on the second of two classes is predicted, where that was given."""
+    if found.threshold is None:
+        return []
+    label, threshold = found.model.target.classes[1], found.threshold
+    text = f"{plain(label)} where its probability is at least {threshold:g}"
+    return [Fact("predicted", text, {"threshold": threshold})]
+
+
+def confusion_grid(confusion: "Confusion", most_letters: int = 24) -> Grid:
+    """Rows by true class, down, and predicted class, across."""
+    names = [
+        name if len(name) <= most_letters else name[: most_letters - 1] + "…"
+        for name in confusion.classes
+    ]
+    rows = [
+        [name, *(f"{n:,}" for n in counts)]
+        for name, counts in zip(names, confusion.counts.tolist(), strict=True)
+    ]
+    return Grid(["true \\ predicted", *names], rows)
 
 
 def gates_document(gate_results: "Sequence[GateResult]") -> list[dict[str, Any]]:

@@ -7,6 +7,8 @@ from lrisk_cli.models.model import Model
 from lrisk_cli.reports.facts import (
     Fact,
     Grid,
+    confusion_grid,
+    decision_facts,
     figures_grid,
     gate_row,
     note_facts,
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
     from lrisk_cli.api.fit import Fits
     from lrisk_cli.evaluation.gates import GateResult
+
+
+# Classes whose confusion matrix fits a terminal of 80 columns.
+MOST_PRINTED = 8
 
 
 def print_fit(fits: "Fits") -> None:
@@ -36,9 +42,13 @@ def print_fit(fits: "Fits") -> None:
 def print_evaluation(found: "Evaluation") -> None:
     """The figures of a model on a table, and what the gates say."""
     facts = [*model_facts(found.model, found.path), rows_fact(found.counts)]
+    facts += decision_facts(found)
     print_facts([*facts, *note_facts(found.notes)])
     print()
     print_grid(figures_grid({"value": found.figures}, found.intervals))
+    if found.confusion is not None and len(found.confusion.classes) <= MOST_PRINTED:
+        print()
+        print_grid(confusion_grid(found.confusion, 56 // len(found.confusion.classes) - 2))
     print_gates(found.gate_results)
 
 

@@ -5,12 +5,22 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from sklearn import metrics as oracle
 
 from helpers.house_prices import N_ROWS, add_house_files, house_columns, price_losses
 from helpers.problems import plain_risk
 from helpers.program import document, lrisk, read_csv, refusal, write_csv
 from lrisk_cli.risk.row_weights import rank_rows, row_weights
 from lrisk_cli.risk.spectrum import parse_risk
+
+CLASSES = [">50K" if (7 * k) % 10 + k / 12 > 7.5 else "<=50K" for k in range(60)]
+
+
+def write_classes(folder) -> None:
+    """Two classes whose names hold comparisons."""
+    x = [float((7 * k) % 10) for k in range(60)]
+    write_csv(folder / "two.csv", {"x": x, "y": CLASSES})
+
 
 # Evaluate
 
@@ -182,3 +192,72 @@ def test_figures_do_not_depend_on_the_form_of_the_table(tmp_path):
 def test_a_column_of_the_model_cannot_name_the_rows(tmp_path, command, column):
     run = lrisk(add_house_files(tmp_path), command, "price.json", "houses.csv", "--id", column)
     assert f"--id: '{column}' is read for the model already" in refusal(run, 2)
+
+
+# Classes
+
+
+def test_a_threshold_moves_the_decision_between_two_classes(tmp_path):
+    write_classes(tmp_path)
+    fit = ["fit", "two.csv", "--target", "y", "--risk", "mean", "-o", "two.json"]
+    assert lrisk(tmp_path, *fit).returncode == 0
+    rows = read_csv(lrisk(tmp_path, "predict", "two.json", "two.csv").stdout)
+    chances = np.array([float(row["probability:>50K"]) for row in rows])
+    true = np.array([label == ">50K" for label in CLASSES])
+    for threshold in (0.2, 0.7):
+        command = ["evaluate", "two.json", "two.csv", "--threshold", str(threshold)]
+        found = document(lrisk(tmp_path, *command, "--json", "--fail-on", "recall:>50K<0"))
+        predicted = chances >= threshold
+        assert found["threshold"] == threshold
+        assert found["confusion"] == {
+            "classes": ["<=50K", ">50K"],
+            "counts": oracle.confusion_matrix(true, predicted).tolist(),
+        }
+        metrics = found["metrics"]
+        assert metrics["accuracy"] == pytest.approx(np.mean(true == predicted))
+        assert metrics["recall"] == metrics["recall:>50K"]
+        assert metrics["recall"] == pytest.approx(oracle.recall_score(true, predicted))
+        assert metrics["roc_auc"] == pytest.approx(oracle.roc_auc_score(true, chances))
+        shown = lrisk(tmp_path, *command).stdout
+        assert f">50K where its probability is at least {threshold}" in shown
+        assert "true \\ predicted" in shown
+
+
+@pytest.mark.parametrize(
+    ("model", "threshold", "words"),
+    [
+        ("price.json", "0.5", "decides between two classes, and price.json has none"),
+        ("kind.json", "0.5", "decides between two classes, and kind.json has 3"),
+        ("two.json", "1", "--threshold 1 must be between 0 and 1"),
+    ],
+)
+def test_a_threshold_that_decides_nothing_is_refused(tmp_path, model, threshold, words):
+    folder = add_house_files(tmp_path)
+    write_classes(tmp_path)
+    lrisk(tmp_path, "fit", "two.csv", "--target", "y", "--risk", "mean", "-o", "two.json")
+    run = lrisk(folder, "evaluate", model, "houses.csv", "--threshold", threshold)
+    assert words in refusal(run, 2)
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("recall:>50k", "'>50k' is no class of the model; did you mean >50K?"),
+        ("rmse", "rmse is a metric of regression"),
+    ],
+)
+def test_gates_on_metrics_that_a_classifier_lacks_are_refused(tmp_path, metric, words):
+    write_classes(tmp_path)
+    lrisk(tmp_path, "fit", "two.csv", "--target", "y", "--risk", "mean", "-o", "two.json")
+    run = lrisk(tmp_path, "evaluate", "two.json", "two.csv", "--fail-on", f"{metric}<0.5")
+    assert words in refusal(run, 2)
+
+
+def test_metrics_of_a_class_choose_between_candidates(tmp_path):
+    write_classes(tmp_path)
+    fit = ["fit", "two.csv", "--target", "y", "--l2", "0.001,1", "--risk", "mean", "--cv", "3"]
+    for metric in ("roc_auc", "recall:>50K", "brier"):
+        found = document(lrisk(tmp_path, *fit, "--select-by", metric, "--json"))
+        assert found["cross_validation"]["select_by"] == metric
+    run = lrisk(tmp_path, *fit, "--select-by", "recall:50K")
+    assert "'50K' is no class of the model" in refusal(run, 2)

@@ -4,14 +4,13 @@ import pytest
 
 from helpers.docs import markdown_table
 from lrisk_cli.errors import UsageError
-from lrisk_cli.evaluation.gates import Worsening, parse_gate
+from lrisk_cli.evaluation.gates import StoredFigures, Worsening, check_gates, parse_gate
+from lrisk_cli.evaluation.metric import Better, Metric, Needs
 from lrisk_cli.evaluation.registry import (
     METRICS,
     OF_CLUSTERS,
     OF_LABELS,
     OF_PAIRS,
-    Metric,
-    Needs,
     is_risk,
     larger_is_better,
     list_metrics,
@@ -29,6 +28,7 @@ from lrisk_cli.parameters import spell
 KINDS = {
     "regression": needs_of(Task.REGRESSION),
     "classification": needs_of(Task.CLASSIFICATION),
+    "many classes": needs_of(Task.CLASSIFICATION, ["accuracy"]),
     "poisson": needs_of(Task.REGRESSION, ["rmse", "mean_deviance"]),
     "clusters": OF_CLUSTERS,
     "labelled clusters": OF_CLUSTERS | OF_LABELS,
@@ -46,7 +46,7 @@ def test_the_manual_lists_exactly_the_metrics():
     assert markdown_table("docs/metrics.md", "metric") == [
         [
             f"`{metric.spelling(metric.name)}`",
-            "larger" if metric.larger_is_better else "smaller",
+            metric.better.value,
             metric.needs.value,
             metric.summary,
         ]
@@ -84,6 +84,10 @@ def test_every_metric_is_known_somewhere_and_every_source_is_needed():
 @EVERY_METRIC
 def test_the_direction_of_a_metric_is_that_of_its_gates(metric):
     assert larger_is_better(example(metric)) is metric.larger_is_better
+    if metric.better is Better.NEITHER:
+        stored = StoredFigures("good.json", 0.1, {None: {metric.name: 1.0}})
+        assert stored.gates({metric.name: 5.0}) == ()
+        return
     worse = Worsening(example(metric), 1.0, 0.1, "good.json")
     assert worse.comparison == ("<" if metric.larger_is_better else ">")
     assert (worse.threshold < 1.0) is metric.larger_is_better
@@ -94,7 +98,8 @@ def test_what_judges_predictions_can_choose_between_models(name):
     if measures_predictions(name):
         assert check_metric(name, Task.AUTO) == name
     else:
-        assert name in metrics_of([Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.WARNINGS])
+        of_rows = metrics_of([Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.WARNINGS])
+        assert name in {*of_rows, "majority_accuracy"}
         with pytest.raises(UsageError, match="does not evaluate predictions; choose a risk"):
             check_metric(name, Task.AUTO)
 
@@ -108,3 +113,34 @@ def test_risks_are_metrics_where_there_are_losses(risk):
     assert measures_predictions(text)
     with pytest.raises(UsageError, match="unknown metric"):
         spell_metric(text, OF_PAIRS)
+
+
+def test_a_metric_of_a_class_keeps_the_letters_of_the_class():
+    needs = needs_of(Task.CLASSIFICATION)
+    classes = ("<=50K", ">50K", "Iris setosa")
+    for text, name, comparison in (
+        ("RECALL:>50K<0.5", "recall:>50K", "<"),
+        ("precision:<=50K <= 0.5", "precision:<=50K", "<="),
+        ("f1:Iris setosa>0.5", "f1:Iris setosa", ">"),
+    ):
+        gate = parse_gate(text, lambda each: spell_metric(each, needs, classes))
+        assert (gate.metric, gate.comparison, gate.threshold) == (name, comparison, 0.5)
+        assert larger_is_better(gate.metric)
+    with pytest.raises(UsageError, match=r"'>50k' is no class of the model; did you mean >50K\?"):
+        spell_metric("recall:>50k", needs, classes)
+    with pytest.raises(UsageError, match="accuracy takes no parameter"):
+        spell_metric("accuracy:a", needs, ("a", "b"))
+
+
+def test_a_bias_is_worse_on_either_side():
+    worse = Worsening("bias", -1.0, 0.1, "good.json")
+    values = {-1.05: False, 1.05: False, 0.0: False, -1.2: True, 1.2: True}
+    for value, holds in values.items():
+        (result,) = check_gates([worse], {"bias": value})
+        assert result.holds is holds
+
+
+@pytest.mark.parametrize(("alias", "name"), [("AUC", "roc_auc"), ("ece", "calibration_error")])
+def test_usual_names_are_understood(alias, name):
+    assert metric_name(alias, Task.CLASSIFICATION) == name
+    assert metric_name("deviance", Task.AUTO) == "mean_deviance"

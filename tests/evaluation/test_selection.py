@@ -275,7 +275,7 @@ def test_fits_that_proved_too_little_are_counted(folder):
          "is constant (1), nothing to learn; choose another target (the rows that fold"),
         ({"y": ["a"] * 11 + ["b"]}, [], "one class only ('a') among the rows to learn from"),
         ({"y": [1.0, 2.0, 3.0] * 4}, ["--cv", "12", "--select-by", "r2"],
-         "--select-by r2 is not defined on a fold whose targets are all equal"),
+         "--select-by r2 is not defined on the targets of a fold"),
     ],
 )  # fmt: skip
 def test_folds_that_cannot_be_fitted_are_refused(tmp_path, changes, flags, words):

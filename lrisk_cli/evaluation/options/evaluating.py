@@ -23,6 +23,11 @@ class EvaluatedRisks:
         shown=", ".join(EVALUATED_RISKS),
     )
     intervals: bool = option(False, help="Add 95 % bootstrap intervals of the risks.")
+    threshold: float | None = option(
+        metavar="P",
+        help="Of two classes, predict the second where its probability is at least this.",
+        shown="the likelier class",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lrisk_cli.errors import InvalidOption, opt
-from lrisk_cli.evaluation.registry import TASK_NEEDS, Needs, list_metrics
+from lrisk_cli.evaluation.metric import Needs
+from lrisk_cli.evaluation.registry import TASK_NEEDS, list_metrics
 from lrisk_cli.names import DEFAULT_RISK
 from lrisk_cli.options import option
 

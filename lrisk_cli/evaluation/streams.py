@@ -1,0 +1,89 @@
+"""Collect numbers batch by batch; the results do not depend on how rows were batched."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lrisk_cli.tables.arrays import Buffer
+from lrisk_cli.types import Array, Targets
+
+CHUNK = 65_536
+
+
+class Column:
+    """All numbers of a stream, in its order: 8 bytes each."""
+
+    def __init__(self) -> None:
+        self._buffer, self._n = Buffer(0), 0
+
+    def add(self, values: Array) -> None:
+        stop = self._n + len(values)
+        if stop > self._buffer.size:
+            self._buffer.resize(max(stop, self._n + self._n // 2))
+        self._buffer.view()[self._n : stop] = values
+        self._n = stop
+
+    @property
+    def values(self) -> Array:
+        """The numbers so far. (n,)."""
+        return self._buffer.view()[: self._n]
+
+
+class Chunks:
+    """Passes rows on in chunks of fixed length. width: numbers of a row."""
+
+    def __init__(self, width: int) -> None:
+        self._buffer = np.empty((width, CHUNK))
+        self._filled = 0
+
+    def add(self, columns: tuple[Targets, ...], take: Callable[[Array], None]) -> None:
+        """Add rows; take: called with each full chunk, (width, CHUNK)."""
+        taken, n = 0, len(columns[0])
+        while taken < n:
+            stop = min(n, taken + CHUNK - self._filled)
+            end = self._filled + stop - taken
+            for row, values in zip(self._buffer, columns, strict=True):
+                row[self._filled : end] = values[taken:stop]
+            self._filled, taken = end, stop
+            if end == CHUNK:
+                take(self._buffer)
+                self._filled = 0
+
+    @property
+    def waiting(self) -> Array:
+        """The rows that fill no chunk yet. (width, n)."""
+        return self._buffer[:, : self._filled]
+
+
+class Spread:
+    """Mean and variance of a stream of numbers."""
+
+    def __init__(self) -> None:
+        self._chunks = Chunks(1)
+        self._state = 0, 0.0, 0.0
+
+    def add(self, values: Targets) -> None:
+        self._chunks.add((values,), self._take)
+
+    def mean(self) -> float:
+        return self._merged(self._chunks.waiting)[1]
+
+    def variance(self) -> float:
+        """Mean square deviation from the mean."""
+        n, _, squares = self._merged(self._chunks.waiting)
+        return squares / n
+
+    def _take(self, chunk: Array) -> None:
+        self._state = self._merged(chunk)
+
+    def _merged(self, chunk: Array) -> tuple[int, float, float]:
+        """Count, mean and sum of squared deviations, with those of a chunk."""
+        n_old, old, squares = self._state
+        filled = chunk.shape[1]
+        if filled == 0:
+            return self._state
+        mean = float(np.mean(chunk[0]))
+        squares += float(np.sum((chunk[0] - mean) ** 2))
+        n, apart = n_old + filled, mean - old
+        squares += apart * apart * n_old * filled / n
+        return n, old + apart * filled / n, squares
