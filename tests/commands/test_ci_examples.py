@@ -61,6 +61,15 @@ def folder(made, tmp_path) -> Path:
     return tmp_path
 
 
+def write_right_rows(path: Path) -> None:
+    """The rows of the sample without a planted error: not exactly those that were learned from."""
+    header, *rows = SAMPLE.read_text().splitlines()
+    at = header.split(",").index("planted")
+    right = [row for row in rows if row.split(",")[at] in ("0", "")]
+    assert 500 < len(right) < len(rows)
+    path.write_text("\n".join([header, *right]) + "\n")
+
+
 def spoil(path: Path) -> None:
     """Every second target times ten."""
     lines = path.read_text().splitlines()
@@ -76,7 +85,7 @@ def test_cron_is_silent_until_something_is_wrong(folder):
     line = block("Cron").strip()
     assert "%" not in line, "cron takes a percent sign for the end of the line"
     command = line.split(maxsplit=5)[5].replace("/srv/heating", str(folder))
-    shutil.copy(folder / "data/houses.csv", folder / "today.csv")
+    write_right_rows(folder / "today.csv")
     quiet = run(command, folder)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
     spoil(folder / "today.csv")

@@ -280,7 +280,8 @@ def test_fits_that_proved_too_little_are_counted(folder):
 )  # fmt: skip
 def test_folds_that_cannot_be_fitted_are_refused(tmp_path, changes, flags, words):
     awkward(tmp_path, **changes)
-    command = ["fit", "odd.csv", "--target", "y", "--risk", "mean", "--cv", "3"]
+    command = ["fit", "odd.csv", "--target", "y", "--risk", "mean"]
+    flags = flags if "--cv" in flags else [*flags, "--cv", "3"]
     assert words in refusal(lrisk(tmp_path, *command, *flags), 3)
 
 
