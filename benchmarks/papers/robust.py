@@ -6,9 +6,9 @@ clean rows flagged.
 
 Data: wine, boston, energy, yacht, concrete, heart and breast of the real tables.
 
-Linear subquantiles at p = 1 - eps and misjudged by 0.05 either way: test RMSE over that of the
-oracle, and average precision of the ranking over that of the oracle's residuals, means of the
-seeds. Fractions: what `--contamination auto` finds over what was planted. Protocol: see
+Linear fits of `detect-outliers` at p = 1 - eps and misjudged by 0.05 either way: test RMSE over
+that of the oracle, and average precision of the ranking over that of the oracle's residuals, means
+of the seeds. Fractions: what `--contamination auto` finds over what was planted. Protocol: see
 benchmarks/common/corrupted.py.
 """
 

@@ -5,8 +5,9 @@ Bound: exact kernel at most 2.5x KernelRidge; 500 landmarks 3x Nystroem and Ridg
 
 Data: generated.
 
-One thread, CPU time, the same arrays, a fifth of the targets wrong; lrisk judges all rows, searches
-from several starts and refits the inliers. Friedman's first function for kernels.
+One thread, CPU time, the same arrays, a fifth of the targets wrong; lrisk does what
+`detect-outliers` does: it judges all rows, searches from several starts and refits the inliers.
+Friedman's first function for kernels.
 """
 
 from collections.abc import Callable
@@ -61,7 +62,7 @@ def spoil(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def robust_fit(X: np.ndarray, y: np.ndarray, options: FeatureOptions) -> Solution:
-    """All that `fit --risk subquantile:0.8` does with a design."""
+    """All that the detection of outliers does to fit a design, at subquantile:0.8."""
     features = build_features(DenseRows(X), options, constant=True)
     inliers = find_inlier_weights(DenseRows(X), y, LOSS, constant=True).weights
     problem = make_problem(

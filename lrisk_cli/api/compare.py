@@ -22,15 +22,22 @@ from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.evaluation.splits import folds, hold_out
 from lrisk_cli.evaluation.table_evaluation import tally_table
 from lrisk_cli.evaluation.warning_rules import warn_of_same_files
-from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import parse_loss
 from lrisk_cli.models.fitting import FitOptions, check_fit
 from lrisk_cli.models.model import Model
-from lrisk_cli.models.options import Penalty, RowLoss, parse_risks, suit_columns
+from lrisk_cli.models.options import (
+    ModelOptions,
+    Penalty,
+    RowLoss,
+    choose_scaling,
+    parse_risks,
+    suit_columns,
+)
 from lrisk_cli.names import Unseen
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.solvers.select import SolverOptions
+from lrisk_cli.solvers.options import Solver, Stopping
+from lrisk_cli.solvers.select import minimises
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import check_apart, check_output, open_table
@@ -52,44 +59,58 @@ class Job:
     html: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class FitsOptions:
+    """The options that say what is fitted and how."""
+
+    methods: Methods
+    loss: RowLoss
+    penalty: Penalty
+    smoothing: ModelOptions
+    kernel: KernelOptions
+    stopping: Stopping
+    solver: Solver
+    seed: int
+
+    def make_fits(self, eps: float) -> tuple[FitOptions, ...]:
+        """A fit for each risk, alike but for it; wrong options are refused.
+
+        eps: the fraction of bad rows, for the risks that are compared where none is named. Of these
+        the solver may leave out what it does not minimise.
+        """
+        how, limits = self.solver.parse(self.seed), self.stopping.parse()
+        loss, features = parse_loss(self.loss.loss), self.kernel.parse()
+        smoothing, nu = self.smoothing.smoothing, self.smoothing.nu
+        named = self.methods.risk
+        risks = parse_risks(named or (*USUAL_RISKS, f"subquantile:{1.0 - eps:g}"))
+        fits = tuple(
+            FitOptions(risk, loss, self.penalty.l2, smoothing, nu, how, limits, features)
+            for risk in risks
+            if named or minimises(how.solver, risk)
+        )
+        for fit in fits:
+            check_fit(fit)
+        return fits
+
+
 def make_job(
     data: Data,
     columns: Columns,
-    methods: Methods,
-    loss: RowLoss,
-    penalty: Penalty,
-    kernel: KernelOptions,
+    asked: FitsOptions,
     splits: ComparisonSplits,
     *,
-    seed: int,
     html: str | None,
 ) -> Job:
     """What the options ask for; impossible ones are refused."""
+    methods, seed = asked.methods, asked.seed
     planted = None if methods.corrupt is None else parse_corruption(methods.corrupt)
     eps = methods.expected(None if planted is None else planted.fraction)
-    fits = _fits(
-        methods.risk or (*USUAL_RISKS, f"subquantile:{1.0 - eps:g}"),
-        loss,
-        penalty.l2,
-        kernel.parse(),
-        seed,
-    )
-    design = replace(suit_columns(columns.parse(), fits[0].loss), unseen=Unseen.OTHER)
+    fits = asked.make_fits(eps)
+    scaling, _ = choose_scaling(columns.scaling, columns.standardize, ())
+    design = suit_columns(columns.parse(), fits[0].loss)
+    design = replace(design, unseen=Unseen.OTHER, scaling=scaling)
     plan = ComparisonPlan(fits, parse_baselines(methods.rival), planted, eps, seed)
     return Job(data.parse(), columns.dtypes, design, plan, splits, html)
-
-
-def _fits(
-    texts: Sequence[str], loss: RowLoss, l2: float | None, features: FeatureOptions, seed: int
-) -> tuple[FitOptions, ...]:
-    """A fit for each risk, alike but for it; wrong options are refused."""
-    asked, how = parse_loss(loss.loss), SolverOptions(seed=seed)
-    fits = tuple(
-        FitOptions(each, asked, l2, solver=how, features=features) for each in parse_risks(texts)
-    )
-    for fit in fits:
-        check_fit(fit)
-    return fits
 
 
 def run(job: Job, report: Report, *, force: bool) -> Comparison:

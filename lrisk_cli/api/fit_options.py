@@ -75,7 +75,7 @@ def make_fits(
     """A fit for each risk and penalty; wrong options are refused."""
     loss = parse_loss(model.loss)
     fits = tuple(
-        FitOptions(risk, loss, mu, model.smoothing, model.nu, how, limits, features, model.reweight)
+        FitOptions(risk, loss, mu, model.smoothing, model.nu, how, limits, features)
         for risk, mu in product(model.risks, model.penalties)
     )
     for each in fits:

@@ -9,9 +9,10 @@ from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode
 from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.features.options import KernelOptions
-from lrisk_cli.models.options import Penalty, RowLoss
+from lrisk_cli.models.options import ModelOptions, Penalty, RowLoss
 from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.reports.options import Document, Messages, Page
+from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
@@ -22,13 +23,17 @@ def compare(
     data: Data,
     columns: Annotated[
         Columns,
-        without("id_column", "unseen", "scaling", "intercept"),
+        without("id_column", "unseen", "intercept"),
         vary("target", required=True),
+        vary("scaling", shown="deviation"),
     ],
     methods: Methods,
     loss: RowLoss,
     penalty: Penalty,
+    smoothing: Annotated[ModelOptions, only("smoothing", "nu")],
     kernel: KernelOptions,
+    stopping: Annotated[Stopping, without("require_convergence")],
+    solver: Solver,
     splits: ComparisonSplits,
     page: Page,
     document: Document,
@@ -47,14 +52,13 @@ def compare(
         lrisk compare sample_data/simulated.csv --target y --corrupt label:0.1 \\
             --rival huber --holdout 0.3
     """
-    from lrisk_cli.api.compare import make_job, run
+    from lrisk_cli.api.compare import FitsOptions, make_job, run
     from lrisk_cli.reports.comparisons import comparison_document, print_comparison
     from lrisk_cli.reports.documents import print_document
     from lrisk_cli.reports.progress import ProgressDisplay
 
-    job = make_job(
-        data, columns, methods, loss, penalty, kernel, splits, seed=seed.seed, html=page.html
-    )
+    fits = FitsOptions(methods, loss, penalty, smoothing, kernel, stopping, solver, seed.seed)
+    job = make_job(data, columns, fits, splits, html=page.html)
     with ProgressDisplay("compare", quiet=messages.quiet, bar=messages.progress) as report:
         comparison = run(job, report, force=files.force)
         if page.html is not None:

@@ -274,7 +274,7 @@ class _SplitTrials:
         if isinstance(method, Baseline):
             return self._fit_baseline(method)
         assert self._planted is not None  # noqa: S101
-        options = replace(self._plan.fits[0], risk=Spectrum("mean"))
+        options = self._plan.fits[0].of_the_mean()
         model = fit_design(self._clean.take(np.flatnonzero(~self._planted.mask)), options).model
         return model, score_design(model, self._train).losses
 

@@ -45,7 +45,8 @@ LEAST_L2 = float(np.finfo(np.float64).tiny)
 class FitOptions:
     """What to minimise and how. l2 and nu: None for 1/n, and for the paper's nu.
 
-    reweight: fit a subquantile once more, to the rows that belong together.
+    inlier_fit: after the search for a subquantile, replace what it found by the weighted fit to the
+    inliers; asked for by the detection of outliers only.
     """
 
     risk: Spectrum
@@ -56,7 +57,12 @@ class FitOptions:
     solver: SolverOptions = field(default_factory=SolverOptions)
     limits: Limits = field(default_factory=Limits)
     features: FeatureOptions = field(default_factory=FeatureOptions)
-    reweight: bool = True
+    inlier_fit: bool = False
+
+    def of_the_mean(self) -> "FitOptions":
+        """The certified mean fit with the same loss, penalty and features."""
+        how = SolverOptions(seed=self.solver.seed)
+        return FitOptions(Spectrum("mean"), self.loss, self.l2, solver=how, features=self.features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +96,6 @@ def check_fit(options: FitOptions) -> None:
         raise InvalidOption("nu", f"has no meaning without smoothing; add {add} or entropy")
     if options.nu is not None and not 0.0 < options.nu < float("inf"):
         raise InvalidOption("nu", f"must be greater than 0; got {options.nu:g}")
-    if not options.reweight and not (
-        _trims_rows(options) and options.solver.solver in (SolverName.AUTO, SolverName.TRIMMED)
-    ):
-        chosen = opt("solver", options.solver.solver)
-        raise InvalidOption(
-            "reweight",
-            f"has no meaning for {options.risk} by {chosen}; only a subquantile by trimmed is "
-            "reweighted",
-            value=False,
-        )
     check_features(options.features)
     check_options(options.solver)
 
@@ -184,7 +180,7 @@ def fit_design(
         inliers = inlier_weights_of(design, options)
     w = None if inliers is None else inliers.weights
     solution = solve(problem, options.solver, options.limits, report, start, w)
-    if w is not None and options.reweight and _trims_rows(options):
+    if w is not None and options.inlier_fit and _trims_rows(options):
         from lrisk_cli.solvers.reweight import reweight
 
         solution = reweight(problem, solution, w, options.limits)

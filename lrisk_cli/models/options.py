@@ -70,12 +70,6 @@ class ModelOptions:
         shown="1e-3, for l2 1e-3 rows",
         expert=True,
     )
-    reweight: bool = option(
-        True,
-        help="Keep the stationary point of a subquantile (trimmed); without this the rows that "
-        "belong together are fitted once more, with no fraction fixed beforehand.",
-        expert=True,
-    )
 
     @property
     def risks(self) -> "tuple[Spectrum, ...]":

@@ -40,7 +40,8 @@ def fit_robust(
     inliers = inlier_weights_of(design, options)
     fraction = inliers.fraction if contamination is None else contamination
     risk = Spectrum("subquantile", 1.0 - min(fraction, 0.5)) if fraction > 0.0 else Spectrum("mean")
-    fitted = fit_design(design, replace(options, risk=risk), report, inliers=inliers)
+    how = replace(options, risk=risk, inlier_fit=True)
+    fitted = fit_design(design, how, report, inliers=inliers)
     model = fitted.model
     losses = score_design(model, design).losses
     n_classes = max(2, len(model.target.classes))

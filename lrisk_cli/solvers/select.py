@@ -21,6 +21,7 @@ __all__ = [
     "check_options",
     "check_risk",
     "choose",
+    "minimises",
     "solve",
     "uses_inlier_weights",
 ]
@@ -85,14 +86,21 @@ def uses_inlier_weights(problem: Problem, options: SolverOptions) -> bool:
     return not problem.flat and load_solver(choose(problem, options).solver).inliers
 
 
+def minimises(solver: SolverName, risk: Spectrum) -> bool:
+    """Whether the solver takes problems of such a risk."""
+    return solver is SolverName.AUTO or not load_solver(solver).needs & _lacks_of(risk)
+
+
+def _lacks_of(risk: Spectrum) -> set[Need]:
+    return _lacks(rising=risk.rising, falling=not risk.rising or risk.flat)
+
+
 def check_risk(solver: SolverName, risk: Spectrum) -> None:
     """Refuse a risk that the solver cannot minimise."""
-    if solver is SolverName.AUTO:
+    if minimises(solver, risk):
         return
-    lacks = _lacks(rising=risk.rising, falling=not risk.rising or risk.flat)
+    lacks = _lacks_of(risk)
     unmet = load_solver(solver).needs & lacks
-    if not unmet:
-        return
     able = sorted(name for name in SOLVERS if not load_solver(name).needs & lacks)
     way = "rises" if risk.rising else "falls"
     raise InvalidOption(

@@ -163,3 +163,21 @@ def test_top_share_counts_planted_rows_at_the_top():
     mask = np.array([True, False, True, False])
     assert top_fraction(np.array([4.0, 3.0, 2.0, 1.0]), mask) == 0.5
     assert top_fraction(np.array([4.0, 1.0, 2.0, 1.0]), mask) == 1.0
+
+
+def test_a_solver_is_used_for_all_risks_it_minimises_and_not_for_the_oracle(folder):
+    flags = ("--target", "price", *NUMBERS, "--rival", "none", "--holdout", "0.3")
+    assert list(compared(folder, *flags, "--solver", "trimmed")) == ["mean", "subquantile:0.9"]
+    assert "subquantile:0.9" not in compared(folder, *flags, "--solver", "newton")
+    planted = ("--corrupt", "label:0.2", "--risk", "mean")
+    usual = compared(folder, *flags, *planted)
+    short = compared(folder, *flags, *planted, "--solver", "sgd", "--max-passes", "1")
+    assert short["mean"]["figures"]["rmse"] != usual["mean"]["figures"]["rmse"]
+    assert short["oracle"]["figures"]["rmse"] == usual["oracle"]["figures"]["rmse"]
+
+
+def test_compare_refuses_what_the_solver_does_not_take(folder):
+    flags = ("compare", "houses.csv", "--target", "price", *NUMBERS, "--risk", "subquantile:0.9")
+    assert "needs a convex risk" in refusal(lrisk(folder, *flags, "--solver", "newton"), 2)
+    assert "--momentum is not used by" in refusal(lrisk(folder, *flags, "--momentum", "0.5"), 2)
+    assert "pass softplus" in refusal(lrisk(folder, *flags, "--smoothing", "l2"), 2)

@@ -111,7 +111,7 @@ def test_a_group_holds_while_its_command_runs():
         ("max_passes", 60, "--max-passes 60"),
         ("missing", Missing.DROP, "--missing drop"),
         ("id_column", "house", "--id house"),
-        ("reweight", False, "--no-reweight"),
+        ("intercept", False, "--no-intercept"),
         ("nesterov", True, "--nesterov"),
         ("na_values", "?", "--na-values '?'"),
     ],

@@ -7,7 +7,7 @@ def test_the_library_names_options_by_their_keywords():
     assert opt("max_passes") == "max_passes"
     assert opt("rank", 31) == "rank=31"
     assert opt("missing", "drop") == "missing='drop'"
-    assert opt("reweight", False) == "reweight=False"
+    assert opt("intercept", False) == "intercept=False"
 
 
 def test_an_invalid_option_is_a_usage_error_that_names_it():
