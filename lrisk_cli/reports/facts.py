@@ -70,10 +70,14 @@ def rows_fact(counts: RowCounts) -> Fact:
 
 
 def rows_document(counts: RowCounts) -> dict[str, Any]:
-    """Rows read, used and dropped, by reason; if any, cells filled in, rows padded, ragged rows."""
+    """Rows read, used and dropped, by reason; if any, cells filled in, rows padded, ragged rows.
+
+    learned_from: those left out where only the rows held out by the fit are evaluated.
+    """
     return {
         "read": counts.read,
         "used": counts.used,
+        **({"learned_from": counts.learned} if counts.learned else {}),
         "dropped": sum(counts.dropped.values()),
         "reasons": dict(counts.dropped),
         **({"filled": dict(counts.filled)} if counts.filled else {}),
@@ -84,7 +88,7 @@ def rows_document(counts: RowCounts) -> dict[str, Any]:
 
 def held_out_rows(counts: RowCounts) -> int:
     """Rows that were read and kept for testing."""
-    return counts.read - counts.used - sum(counts.dropped.values())
+    return counts.read - counts.used - counts.learned - sum(counts.dropped.values())
 
 
 def describe_rows(counts: RowCounts) -> str:
@@ -92,6 +96,7 @@ def describe_rows(counts: RowCounts) -> str:
     n_dropped = sum(counts.dropped.values())
     n_held_out = held_out_rows(counts)
     held_out = f", {n_held_out} held out" if n_held_out else ""
+    held_out += f", {counts.learned} learned from" if counts.learned else ""
     reasons = ", ".join(f"{n} {plain(reason)}" for reason, n in counts.dropped.items())
     dropped = f"{n_dropped} dropped ({reasons})" if n_dropped else "none dropped"
     n_filled = sum(counts.filled.values())
