@@ -102,7 +102,8 @@ def free_place(axes: Any, at: float, n_letters: int) -> tuple[str, str]:
 
 def _covers(axes: Any, across: tuple[float, float], up: tuple[float, float]) -> bool:
     """Whether a line, a mark or a bar lies in the box. across, up: in parts of the axes."""
-    for line in axes.lines:
+    # Guides are not among them: they are drawn in parts of the axes.
+    for line in (each for each in axes.lines if each.get_transform() == axes.transData):
         x, y = _fractions(axes, *(np.asarray(each, np.float64) for each in line.get_data()))
         if line.get_linestyle() not in ("None", "none", "") and len(x) > 1:
             steps = np.linspace(0.0, len(x) - 1.0, 50 * len(x))
