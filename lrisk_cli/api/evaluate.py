@@ -251,7 +251,9 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     ascending = tally.losses.losses
     page = None if job.page is None else evaluated_rows("evaluated", model, ascending, tally.sample)
     of_rows = figures_of(tally.rows, [Needs.ROWS, Needs.CELLS])
-    warnings = warn_of_table(model, figures, tally.spread, tally.digest.text, table.paths)
+    classes = tally.losses.classes
+    means = None if classes is None else classes.means
+    warnings = warn_of_table(model, figures, tally.spread, tally.digest.text, table.paths, means)
     others = of_rows | figures_of(model.fit, [Needs.FIT]) | count_warnings(warnings)
     return Evaluation(
         path=job.model,
@@ -266,7 +268,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         rows=page,
         notes=table.notes,
         warnings=warnings,
-        classes=tally.losses.classes,
+        classes=classes,
         threshold=job.threshold,
     )
 

@@ -23,7 +23,7 @@ from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.errors import NotConvergedError, UsageError, opt
 from lrisk_cli.evaluation.metrics import (
     Figures,
-    evaluate_rows,
+    Tally,
     parse_risks,
     reported_errors,
     tally_figures,
@@ -49,6 +49,7 @@ from lrisk_cli.warnings import Warnings, each_once
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.dividing import Holdout
+    from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
     from lrisk_cli.evaluation.selection import CrossValidation, Scheme
     from lrisk_cli.evaluation.table_evaluation import EvaluatedRows
 
@@ -86,7 +87,7 @@ class FitResult:
     """One fit. figures: by the rows they are of, "training" and, if any, those to test on.
 
     scored: only where a file is to hold it. seconds: those of the solver. seen: for a page, losses
-    and a sample of the rows, by the rows they are of.
+    and a sample of the rows, by the rows they are of. means: of class probabilities, by rows too.
     """
 
     fitted: Fitted
@@ -96,12 +97,19 @@ class FitResult:
     scored: Scores | None = None
     seen: dict[str, tuple[Array, RowSample]] = field(default_factory=dict)
     warnings: Warnings = ()
+    means: dict[str, "MeanProbabilities"] = field(default_factory=dict)
 
     def keep_records(self, choice: "CrossValidation | None", holdout: Any) -> None:
         """Let the model say how it was chosen, and which rows were held out."""
         record = None if choice is None else choice.record()
         model = replace(self.fitted.model, cross_validation=record, holdout=holdout)
         self.fitted = replace(self.fitted, model=model)
+
+    def take(self, name: str, tally: Tally) -> None:
+        """Keep the figures of some rows; the losses of the tally are sorted thereby."""
+        self.figures[name] = tally_figures(tally, parse_risks(()))
+        if tally.classes is not None:
+            self.means[name] = tally.classes.means
 
     @property
     def model(self) -> Model:
@@ -191,8 +199,9 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     same = warn_of_same_files([*table.paths, *(test.paths if test else ())])
     for result in results:
         found = fit_warnings(
-            result.model, design, held_out, result.figures, validated=choice is not None
-        )
+            result.model, design, held_out, result.figures, result.means,
+            validated=choice is not None,
+        )  # fmt: skip
         result.warnings = (*same, *result.warnings, *found)
     # The largest array of all: from here on only its scores are needed.
     design = replace(design, rows=design.rows.take(slice(0)))
@@ -318,10 +327,9 @@ def _add_figures(
 ) -> None:
     """The figures on the rows of a design and, for a page, what it draws of them."""
     model = result.model
-    result.figures[name] = evaluate_rows(
-        reported_errors(model), scored.losses, design.targets, scored.predictions, parse_risks(()),
-        scored.probabilities,
-    )  # fmt: skip
+    tally = Tally(reported_errors(model))
+    tally.add(scored.losses, design.targets, scored.predictions, scored.probabilities)
+    result.take(name, tally)
     if paged:
         from lrisk_cli.evaluation.table_evaluation import sample_design
 
@@ -348,7 +356,7 @@ def _evaluate_table(results: list[FitResult], table: Table, report: Report) -> N
             tally.add(losses, targets, predictions, model.row_loss.probabilities(Z))
             sample.add(scored.rows, predictions, targets)
     for result, tally, sample in zip(results, tallies, samples, strict=True):
-        result.figures["test"] = tally_figures(tally, parse_risks(()))
+        result.take("test", tally)
         result.seen["test"] = (tally.losses, sample)
         result.warnings = warn_of_learned_rows(result.model.fit, digest.text)
 
