@@ -92,7 +92,7 @@ def test_a_path_holds_the_fits_that_single_commands_make(folder, target):
     command = ["fit", "houses.csv", "--target", target, "--features", "area,color,rooms", "--json"]
     flags = [flag for risk in RISKS for flag in ("--risk", risk)]
     path = document(lrisk(folder, *command, *flags, "--holdout", "0.2", "-o", "path/"))
-    assert list(path) == ["command", "fits", "timings"]
+    assert list(path) == ["command", "fits", "warnings", "timings"]
     assert [fit["risk"] for fit in path["fits"]] == RISKS
     for risk, fit in zip(RISKS, path["fits"], strict=True):
         single = document(lrisk(folder, *command, "--risk", risk, "--holdout", "0.2"))
