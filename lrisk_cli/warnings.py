@@ -21,6 +21,8 @@ WARNINGS: dict[str, str] = {
     "no_gain": "1 - R(model) / R(best constant) <= 0.001 for the rising risk R that was minimised, "
     "on at most 20,000 evenly spaced training rows",
     "below_majority": "accuracy <= fraction of the most frequent class",
+    "miscalibrated": "the mean probability of a class differs from its fraction of the rows by > "
+    "0.1 x the fraction, and by > 2 standard errors sqrt(sum p (1 - p)) / n",
     "training_rows": "the rows evaluated are those learned from, or those and the held-out ones, "
     "in any order, by the digest in the model",
     "same_file": "a table is named twice: the same inode, or the same bytes",

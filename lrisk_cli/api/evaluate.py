@@ -51,6 +51,7 @@ from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
+from lrisk_cli.types import Flags
 from lrisk_cli.warnings import Warnings, count_warnings
 
 # Spells a metric, or refuses it -> the gates that the user asked for.
@@ -79,6 +80,7 @@ class Job:
     unseen: Unseen | None
     exposure: str | None = None
     threshold: float | None = None
+    held_out: bool = False
 
     def outputs(self, checks: Checks) -> list[str | None]:
         """The losses, the page and the results of the gates; None for those not asked for."""
@@ -114,6 +116,7 @@ def make_job(
         unseen=columns.unseen,
         exposure=columns.exposure,
         threshold=risks.threshold,
+        held_out=risks.held_out,
     )
 
 
@@ -182,6 +185,10 @@ def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluat
             raise InvalidOption(
                 "intervals", f": {job.model} holds clusters, which have none; leave it out"
             )
+        if job.held_out:
+            raise InvalidOption(
+                "held_out", f": {job.model} holds clusters, which hold out no rows; leave it out"
+            )
         model = with_policies(job.model, model, job.missing, job.unseen, job.exposure)
         return _evaluate_clusters(job, model, report, force=force)
     if job.label is not None:
@@ -192,6 +199,10 @@ def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluat
         raise InvalidOption(
             "image_shape", f"is for clusters, and {job.model} has none; leave it out"
         )
+    if job.held_out:
+        from lrisk_cli.evaluation.held_out import require_holdout
+
+        require_holdout(job.model, model, job.missing)
     model = with_policies(job.model, model, job.missing, job.unseen, job.exposure)
     return _evaluate(job, model, report, force=force)
 
@@ -228,10 +239,11 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     asked = (*parse_risks(job.risks), *parse_risks(checks.risks or ["mean"]))
     spectra: tuple[Spectrum, ...] = tuple(dict.fromkeys(asked))
     table = _open(job, model, checks, force=force)
+    held_out = _find_held_out(model, table, report) if job.held_out else None
     worst = WorstRows() if checks.github or job.page is not None else None
     tally = tally_table(
         model, table, job.id_column, keep=job.losses is not None, report=report, worst=worst,
-        asked=checks.errors, threshold=job.threshold,
+        asked=checks.errors, threshold=job.threshold, held_out=held_out,
     )  # fmt: skip
     if job.losses is not None and tally.kept is not None:
         write_table(job.losses, _losses_columns(model, tally.kept))
@@ -239,7 +251,9 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     ascending = tally.losses.losses
     page = None if job.page is None else evaluated_rows("evaluated", model, ascending, tally.sample)
     of_rows = figures_of(tally.rows, [Needs.ROWS, Needs.CELLS])
-    warnings = warn_of_table(model, figures, tally.spread, tally.digest.text, table.paths)
+    classes = tally.losses.classes
+    means = None if classes is None else classes.means
+    warnings = warn_of_table(model, figures, tally.spread, tally.digest.text, table.paths, means)
     others = of_rows | figures_of(model.fit, [Needs.FIT]) | count_warnings(warnings)
     return Evaluation(
         path=job.model,
@@ -254,9 +268,15 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         rows=page,
         notes=table.notes,
         warnings=warnings,
-        classes=tally.losses.classes,
+        classes=classes,
         threshold=job.threshold,
     )
+
+
+def _find_held_out(model: Model, table: Table, report: Report) -> Flags:
+    from lrisk_cli.evaluation.held_out import find_held_out
+
+    return find_held_out(model, table, report)
 
 
 def _losses_columns(model: Model, kept: ScoredRows) -> dict[str, Any]:

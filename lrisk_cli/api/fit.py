@@ -1,7 +1,7 @@
 """Fit models to a table: read, choose, design, solve, evaluate, write."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -9,56 +9,44 @@ import numpy as np
 import pyarrow as pa
 
 from lrisk_cli.api.clock import Clock
+from lrisk_cli.api.fit_figures import evaluate
 from lrisk_cli.api.fit_files import FitFiles, check_files, make_folders
+from lrisk_cli.api.fit_result import FitResult, Fits
 from lrisk_cli.api.fit_warnings import fit_warnings, row_digests
 from lrisk_cli.design.design import (
     Design,
     DesignOptions,
     RawDesign,
-    RowCounts,
     encode_design,
     read_design,
 )
 from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.errors import NotConvergedError, UsageError, opt
-from lrisk_cli.evaluation.metrics import (
-    Figures,
-    evaluate_rows,
-    parse_risks,
-    reported_errors,
-    tally_figures,
-)
-from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows, warn_of_same_files
+from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.fitting import (
     FitOptions,
-    Fitted,
     Scores,
     fit_design,
     make_features,
-    score_design,
 )
 from lrisk_cli.models.model import Model, save_model, with_digests
-from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.solvers.solution import Epoch
 from lrisk_cli.tables.inputs import Inputs
-from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.tables.table import Table, check_apart, open_table, write_table
-from lrisk_cli.types import Array, Flags
-from lrisk_cli.warnings import Warnings, each_once
+from lrisk_cli.types import Flags
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.dividing import Holdout
     from lrisk_cli.evaluation.selection import CrossValidation, Scheme
-    from lrisk_cli.evaluation.table_evaluation import EvaluatedRows
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """What to fit and where the results go.
 
-    fits: all to be done or, with a scheme, those to choose from; files: of each of them. notes:
-    what to know about the options.
+    fits: all to be done or, with a scheme, those to choose from; files: of each of them.
+    reference: whether the ordinary fit is shown beside them. notes: what to know about the options.
     """
 
     data: Inputs
@@ -70,6 +58,7 @@ class Job:
     holdout: float | None
     test: str | None
     asked: FitFiles
+    reference: bool
     notes: tuple[str, ...]
     files: tuple[FitFiles, ...]
 
@@ -79,84 +68,6 @@ class Job:
         written = [tuple(files.by_option.values()) for files in self.files]
         for paths in [sum(written, ())] if self.scheme is None else written:
             check_apart(paths, inputs)
-
-
-@dataclass(slots=True)
-class FitResult:
-    """One fit. figures: by the rows they are of, "training" and, if any, those to test on.
-
-    scored: only where a file is to hold it. seconds: those of the solver. seen: for a page, losses
-    and a sample of the rows, by the rows they are of.
-    """
-
-    fitted: Fitted
-    files: FitFiles
-    seconds: float
-    figures: dict[str, Figures] = field(default_factory=dict)
-    scored: Scores | None = None
-    seen: dict[str, tuple[Array, RowSample]] = field(default_factory=dict)
-    warnings: Warnings = ()
-
-    def keep_records(self, choice: "CrossValidation | None", holdout: Any) -> None:
-        """Let the model say how it was chosen, and which rows were held out."""
-        record = None if choice is None else choice.record()
-        model = replace(self.fitted.model, cross_validation=record, holdout=holdout)
-        self.fitted = replace(self.fitted, model=model)
-
-    @property
-    def model(self) -> Model:
-        """The model."""
-        return self.fitted.model
-
-    @property
-    def epochs(self) -> Sequence[Epoch]:
-        """The run of the solver."""
-        return self.fitted.solution.epochs
-
-    @property
-    def converged(self) -> bool:
-        """Whether the gap asked for was proved."""
-        return self.fitted.solution.converged
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What to know about its features and about the fit."""
-        return self.fitted.notes
-
-    @property
-    def tested(self) -> Figures | None:
-        """The figures of the rows to test on."""
-        return next((self.figures[name] for name in self.figures if name != "training"), None)
-
-    def evaluated_rows(self) -> "list[EvaluatedRows]":
-        """What a page draws of the rows, where a page was asked for."""
-        from lrisk_cli.evaluation.table_evaluation import evaluated_rows
-
-        return [
-            evaluated_rows(name, self.model, np.sort(losses), sample)
-            for name, (losses, sample) in self.seen.items()
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class Fits:
-    """All fits. counts: of the rows that they learned from; notes: on the columns and the folds."""
-
-    results: tuple[FitResult, ...]
-    counts: RowCounts
-    notes: tuple[str, ...]
-    choice: "CrossValidation | None"
-    timings: dict[str, float]
-
-    @property
-    def warnings(self) -> Warnings:
-        """Those of all fits, each once; with the risk, where there are several."""
-        several = len(self.results) > 1
-        return each_once(
-            warning.of(each.model.risk) if several else warning
-            for each in self.results
-            for warning in each.warnings
-        )
 
 
 def run(job: Job, report: Report, *, force: bool) -> Fits:
@@ -180,19 +91,22 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     test = None if job.test is None else _open_test(job, design.encoding)
     design = replace(design, notes=(*design.notes, *(test.notes if test else ())))
     clock.lap("design_s")
-    results = _solve(job, design, report)
+    results, notes = _solve(job, design, report)
+    design = replace(design, notes=(*design.notes, *notes))
     digests = row_digests(design, held_out)
     kept_out = None if holdout is None or keep_out is None else holdout.record(keep_out)
     for result in results:
         result.fitted = replace(result.fitted, model=with_digests(result.model, digests))
         result.keep_records(choice, kept_out)
     clock.lap("solve_s")
-    _evaluate(job, results, design, held_out, test, report)
+    paged, scored = job.asked.html is not None, job.asked.losses is not None
+    evaluate(results, design, held_out, test, report, paged=paged, scored=scored)
     same = warn_of_same_files([*table.paths, *(test.paths if test else ())])
     for result in results:
         found = fit_warnings(
-            result.model, design, held_out, result.figures, validated=choice is not None
-        )
+            result.model, design, held_out, result.figures, result.means,
+            validated=choice is not None,
+        )  # fmt: skip
         result.warnings = (*same, *result.warnings, *found)
     # The largest array of all: from here on only its scores are needed.
     design = replace(design, rows=design.rows.take(slice(0)))
@@ -277,8 +191,8 @@ def _open_test(job: Job, encoding: Encoding) -> Table:
     return table
 
 
-def _solve(job: Job, design: Design, report: Report) -> list[FitResult]:
-    """One fit after the other, each from where the last one ended."""
+def _solve(job: Job, design: Design, report: Report) -> tuple[list[FitResult], tuple[str, ...]]:
+    """One fit after the other, each from where the last one ended; the ordinary fit besides."""
     results: list[FitResult] = []
     features, W = make_features(design, job.fits[0], report), None
     for options, files in zip(job.fits, job.files, strict=True):
@@ -288,69 +202,11 @@ def _solve(job: Job, design: Design, report: Report) -> list[FitResult]:
         results.append(FitResult(fitted, files, perf_counter() - began))
         if len(job.fits) > 1:
             report(Progress("risks", len(results), len(job.fits)))
-    return results
+    if not job.reference or all(options.risk.flat for options in job.fits):
+        return results, ()
+    from lrisk_cli.api.fit_reference import add_reference
 
-
-def _evaluate(
-    job: Job,
-    results: list[FitResult],
-    design: Design,
-    held_out: Design | None,
-    test: Table | None,
-    report: Report,
-) -> None:
-    """Add the figures of each model on the rows it learned from and on those to test on."""
-    paged = job.asked.html is not None
-    for result in results:
-        scored = score_design(result.model, design)
-        _add_figures(result, "training", design, scored, paged=paged)
-        if job.asked.losses is not None:
-            result.scored = replace(scored, probabilities=None)
-        if held_out is not None:
-            of_held_out = score_design(result.model, held_out)
-            _add_figures(result, "held out", held_out, of_held_out, paged=paged)
-    if test is not None:
-        _evaluate_table(results, test, report)
-
-
-def _add_figures(
-    result: FitResult, name: str, design: Design, scored: Scores, *, paged: bool
-) -> None:
-    """The figures on the rows of a design and, for a page, what it draws of them."""
-    model = result.model
-    result.figures[name] = evaluate_rows(
-        reported_errors(model), scored.losses, design.targets, scored.predictions, parse_risks(()),
-        scored.probabilities,
-    )  # fmt: skip
-    if paged:
-        from lrisk_cli.evaluation.table_evaluation import sample_design
-
-        result.seen[name] = scored.losses, sample_design(design, scored)
-
-
-def _evaluate_table(results: list[FitResult], table: Table, report: Report) -> None:
-    """Add the figures of each model on a table, which is read once; they encode it alike."""
-    from lrisk_cli.evaluation.table_evaluation import SAMPLED_ROWS, make_tally
-    from lrisk_cli.models.scoring import RowTally, columns_of, score_table
-
-    models = [result.model for result in results]
-    tallies = [make_tally(model) for model in models]
-    samples = [RowSample(SAMPLED_ROWS) for _ in models]
-    first = models[0]
-    columns, digest = columns_of(first.encoding), RowDigest()
-    for scored, _ in score_table(first, table, columns, None, RowTally(), report):
-        targets = scored.known_targets
-        digest.add(scored.encoded.rows, targets)
-        for model, tally, sample in zip(models, tallies, samples, strict=True):
-            Z, exposure = model.margins(scored.encoded.rows), scored.encoded.exposure
-            predictions = model.predict(Z, exposure)
-            losses = model.losses(Z, targets, exposure)
-            tally.add(losses, targets, predictions, model.row_loss.probabilities(Z))
-            sample.add(scored.rows, predictions, targets)
-    for result, tally, sample in zip(results, tallies, samples, strict=True):
-        result.figures["test"] = tally_figures(tally, parse_risks(()))
-        result.seen["test"] = (tally.losses, sample)
-        result.warnings = warn_of_learned_rows(result.model.fit, digest.text)
+    return results, add_reference(results, job.fits, design, features)
 
 
 def _write(

@@ -62,6 +62,7 @@ def make_job(
         holdout=validation.holdout,
         test=validation.test,
         asked=asked,
+        reference=output.reference,
         notes=(*default_risk_notes(model.risk), *notes),
         files=name_files(
             asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from lrisk_cli.design.design import Design
+from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
 from lrisk_cli.evaluation.metrics import Figures
 from lrisk_cli.evaluation.warning_rules import (
     predicts_constant,
+    warn_of_calibration,
     warn_of_constant,
     warn_of_few_rows,
     warn_of_figures,
@@ -24,10 +26,14 @@ def fit_warnings(
     design: Design,
     held_out: Design | None,
     figures: Mapping[str, Figures],
+    means: Mapping[str, MeanProbabilities],
     *,
     validated: bool,
 ) -> Warnings:
-    """design: the rows learned from; figures: by the rows they are of; validated: by folds."""
+    """design: the rows learned from; figures, means: by the rows they are of; validated: by folds.
+
+    means: of the probabilities of classes.
+    """
     majorities = {"training": majority(design)}
     if held_out is not None:
         majorities["held out"] = majority(held_out)
@@ -37,6 +43,7 @@ def fit_warnings(
         *warn_of_few_rows(*design.rows.shape, tested=validated or len(figures) > 1),
         *warn_of_figures(figures),
         *(warn_of_majority(figures, majorities) if design.encoding.target.classes else ()),
+        *warn_of_calibration(model, means),
     )
 
 

@@ -16,7 +16,8 @@ from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
-    from lrisk_cli.api.fit import Fits, Job
+    from lrisk_cli.api.fit import Job
+    from lrisk_cli.api.fit_result import Fits
 
 
 def fit(

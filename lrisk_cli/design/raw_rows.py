@@ -34,7 +34,8 @@ class RowCounts:
     """Rows read, rows used, rows dropped by reason, and cells filled in by column.
 
     padded: rows of text that got or lost fields, so that they have those of the header. ragged:
-    places of the first rows that were padded, or dropped for their fields.
+    places of the first rows that were padded, or dropped for their fields. learned: usable rows
+    that were left out since a model learned from them.
     """
 
     read: int
@@ -43,6 +44,7 @@ class RowCounts:
     filled: dict[str, int] = field(default_factory=dict)
     padded: int = 0
     ragged: tuple[str, ...] = ()
+    learned: int = 0
 
 
 def count_ragged(counts: RowCounts, rows: RaggedRows) -> RowCounts:

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
 from lrisk_cli.evaluation.streams import CHUNK, Chunks, Column
 from lrisk_cli.types import Array, Targets
 
@@ -55,6 +56,7 @@ class ClassTally:
         self._scores = Column() if n_classes == 2 else None
         self._chunks = Chunks(3)
         self._sums = np.zeros((4, N_BINS))
+        self.means = MeanProbabilities(n_classes)
         self.has_probabilities = False
 
     def add(self, targets: Targets, predictions: Targets, probabilities: Array | None) -> None:
@@ -69,6 +71,7 @@ class ClassTally:
         if probabilities is None:
             return
         self.has_probabilities = True
+        self.means.add(targets, probabilities)
         if self._scores is not None:
             p, hit = probabilities[:, 1], targets == 1
             self._scores.add(np.copysign(p, np.where(hit, 1.0, -1.0)))

@@ -34,7 +34,7 @@ from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.risk.value import sort_losses
 from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.tables.table import Table
-from lrisk_cli.types import Array
+from lrisk_cli.types import Array, Flags
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.worst_rows import WorstRows
@@ -87,11 +87,13 @@ def tally_table(
     worst: "WorstRows | None" = None,
     asked: Sequence[str] = (),
     threshold: float | None = None,
+    held_out: Flags | None = None,
 ) -> TableTally:
     """One pass over the table; only losses and scores stay in memory, unless the rows are kept.
 
     worst: takes the rows with the largest losses, where they are asked for. asked: metrics beyond
     the usual. threshold: of two classes, the least probability at which the second is predicted.
+    held_out: among the usable rows, where only the rows held out by the fit are evaluated.
     """
     kept = ScoredRows() if keep else None
     found = TableTally(
@@ -104,7 +106,15 @@ def tally_table(
     )
     columns, rows = columns_of(model.encoding), found.rows
     kept_bytes = reported_errors(model).bytes_kept + (ROW_BYTES if keep else 0)
-    for scored, ids in score_table(model, table, columns, id_column, rows, report, kept_bytes):
+    if held_out is None:
+        batches = score_table(model, table, columns, id_column, rows, report, kept_bytes)
+    else:
+        from lrisk_cli.evaluation.held_out import score_held_out
+
+        batches = score_held_out(
+            model, table, held_out, columns, id_column, rows, report, kept_bytes
+        )
+    for scored, ids in batches:
         if threshold is not None:
             scored = decide(scored, threshold)
         losses, targets = scored.known_losses, scored.known_targets

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from lrisk_cli.design.design import Design
-from lrisk_cli.errors import join_words, opt
+from lrisk_cli.errors import join_words, opt, quote
 from lrisk_cli.evaluation.constant_model import gain_over_constant, sampled
+from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
 from lrisk_cli.evaluation.metrics import Figures
 from lrisk_cli.evaluation.prediction_spread import PredictionSpread
 from lrisk_cli.models.model import Model
@@ -47,6 +48,22 @@ def warn_of_majority(figures: Mapping[str, Figures], majorities: Mapping[str, fl
         "the other classes are rare, compare log_loss instead"
     )
     return (CodedWarning("below_majority", text),)
+
+
+def warn_of_calibration(model: Model, means: Mapping[str, MeanProbabilities]) -> Warnings:
+    """Classes whose mean probability is not their fraction. means: by the rows they are of."""
+    found = {name: off[0] for name, each in means.items() if (off := each.off())}
+    if not found:
+        return ()
+    where = join_words(
+        [
+            f"{worst.mean:.3g} on average{_on(name)} for class "
+            f"{quote(model.target.classes[worst.code])}, which is {worst.fraction:.3g} of them"
+            for name, worst in found.items()
+        ]
+    )
+    text = f"probabilities are off: {where}; compare with {opt('risk', 'mean')}"
+    return (CodedWarning("miscalibrated", text),)
 
 
 def warn_of_constant(*, constant: bool) -> Warnings:
@@ -110,8 +127,12 @@ def warn_of_table(
     spread: PredictionSpread,
     digest: str,
     paths: Sequence[str],
+    means: MeanProbabilities | None = None,
 ) -> Warnings:
-    """All that may be odd about a model on a table. digest: of the rows; paths: of its files."""
+    """All that may be odd about a model on a table. digest: of the rows; paths: of its files.
+
+    means: of the probabilities of classes.
+    """
     of_rows = {"": figures}
     majorities = {} if spread.majority is None else {"": spread.majority}
     return (
@@ -120,6 +141,7 @@ def warn_of_table(
         *warn_of_constant(constant=spread.nearly_equal),
         *warn_of_figures(of_rows),
         *warn_of_majority(of_rows, majorities),
+        *(() if means is None else warn_of_calibration(model, {"": means})),
     )
 
 

@@ -161,18 +161,11 @@ def fit_design(
     inlier weights, where known already.
     """
     options = replace(options, limits=options.limits.begun())
-    n_rows = design.rows.shape[0]
     target = design.encoding.target
     loss = choose_loss(options.loss, target)
-    mu = 1.0 / n_rows if options.l2 is None else options.l2
-    smoothing = _smoothing(options, n_rows)
     features = features or make_features(design, options, report)
-    phi, outer = features.phi, features.outer
     _check_targets(design, loss)
-    problem = make_problem(
-        phi, design.y, loss.scaled(target.scale), options.risk, mu, smoothing, outer,
-        exposure=design.exposure,
-    )  # fmt: skip
+    problem = state_problem(design, options, features)
     _check_kept_rows(problem, options)
     if not uses_inlier_weights(problem, options.solver):
         inliers = None
@@ -190,12 +183,23 @@ def fit_design(
         encoding=design.encoding,
         loss=loss.name,
         risk=str(options.risk),
-        l2=mu,
+        l2=problem.mu,
         coefficients=features.coefficients(solution.W),
         fit=_record(design, options, problem, solution, inliers),
         feature_map=features.map,
     )
     return Fitted(model, solution, features.notes, inliers)
+
+
+def state_problem(design: Design, options: FitOptions, features: Features) -> Problem:
+    """What the options minimise on the rows of the design, whose features are known."""
+    n_rows, target = design.rows.shape[0], design.encoding.target
+    mu = 1.0 / n_rows if options.l2 is None else options.l2
+    loss, smoothing = choose_loss(options.loss, target), _smoothing(options, n_rows)
+    return make_problem(
+        features.phi, design.y, loss.scaled(target.scale), options.risk, mu, smoothing,
+        features.outer, exposure=design.exposure,
+    )  # fmt: skip
 
 
 def inlier_weights_of(design: Design, options: FitOptions) -> "InlierWeights":

@@ -287,7 +287,7 @@ def _check_encoding(encoding: Encoding) -> None:
 
 def check_features(encoding: Encoding) -> None:
     """ValueError where what a file says of its features cannot be."""
-    if len(set(encoding.needed_names)) < len(encoding.needed_names):
+    if len(set(encoding.feature_names)) < len(encoding.feature_names):
         raise ValueError("a column is named twice")
     for feature in encoding.features:
         if encoding.missing is Missing.IMPUTE and feature.fill is None:

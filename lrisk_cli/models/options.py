@@ -119,6 +119,11 @@ class FitOutput:
     trace: str | None = option(
         metavar="FILE", help="Write objective, bound and gap per epoch.", expert=True
     )
+    reference: bool = option(
+        True,
+        help="Leave out the figures of the ordinary fit, which minimises the mean of the losses, "
+        "on the same rows.",
+    )
     dry_run: bool = option(
         False,
         help="Read the table, report the design and the memory it takes; fit and write nothing.",

@@ -32,7 +32,8 @@ class RowTally:
     """Counts rows while they are scored. scored: those in batches, whatever became of them.
 
     n_missing, n_unseen: rows with such a cell. filled: cells that something stands in for, by
-    column. ragged: rows that were padded or skipped.
+    column. ragged: rows that were padded or skipped. learned: usable rows that were left out since
+    the model learned from them.
     """
 
     scored: int = 0
@@ -42,6 +43,7 @@ class RowTally:
     n_unseen: int = 0
     filled: dict[str, int] = field(default_factory=dict)
     ragged: RaggedRows = field(default_factory=RaggedRows)
+    learned: int = 0
 
     def add_dropped(self, encoded: EncodedBatch) -> None:
         """Count the rows that a batch lost, and the cells that were filled in."""
@@ -57,6 +59,11 @@ class RowTally:
         self.n_unseen += encoded.n_unseen
         self.add_dropped(encoded)
 
+    def leave_out(self, n_learned: int) -> None:
+        """Count rows of the last batch as learned from instead of used."""
+        self.used -= n_learned
+        self.learned += n_learned
+
     @property
     def read(self) -> int:
         """All rows of the files, those that the reader skipped included."""
@@ -65,7 +72,7 @@ class RowTally:
     @property
     def counts(self) -> RowCounts:
         """Rows read, used, dropped by reason, and cells filled in."""
-        counts = RowCounts(self.scored, self.used, self.dropped, self.filled)
+        counts = RowCounts(self.scored, self.used, self.dropped, self.filled, learned=self.learned)
         return count_ragged(counts, self.ragged)
 
     def require_used(self, label: str, purpose: str) -> None:

@@ -236,6 +236,8 @@ def _start_plot(model: ClusterModel) -> list[Plot]:
         return []
     best = float(ends.min())
     n_best = int(np.count_nonzero(ends <= best + 1e-6 * abs(best)))
+    if n_best == len(ends):
+        return []
     numbers = np.arange(1.0, len(ends) + 1.0)
     statuses = model.fit.starts
     return [
@@ -250,12 +252,12 @@ def _start_plot(model: ClusterModel) -> list[Plot]:
             note="The best is kept. The more starts agree, the less likely a better end is.",
             data=Table(
                 "Starts",
-                ["start", "objective", "iterations", "end"],
+                ["start", "end", "objective", "iterations"],
                 [
-                    [str(n), f"{start.objective:.9g}", str(start.iterations), start.status]
+                    [str(n), start.status, f"{start.objective:.9g}", str(start.iterations)]
                     for n, start in enumerate(statuses, 1)
                 ],
-                texts=0,
+                texts=2,
             ),
         )
     ]

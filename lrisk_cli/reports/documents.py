@@ -20,7 +20,7 @@ from lrisk_cli.reports.model_facts import model_facts, run_facts
 
 if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
-    from lrisk_cli.api.fit import FitResult, Fits
+    from lrisk_cli.api.fit_result import FitResult, Fits
     from lrisk_cli.api.predict import Predictions
     from lrisk_cli.evaluation.class_errors import Confusion
     from lrisk_cli.evaluation.selection import CrossValidation
@@ -57,12 +57,21 @@ def fit_document(fits: "Fits", result: "FitResult", timings: Mapping[str, float]
         **document_of([*model_facts(model), *run_facts(model)]),
         "training": result.figures["training"],
         "holdout": result.tested,
+        "reference": reference_document(result),
         "rows": {**rows_document(counts), "held_out": held_out_rows(counts)},
         "notes": [*fits.notes, *result.notes],
         **warnings_document(result.warnings),
         "timings": dict(timings),
         **chosen,
     }
+
+
+def reference_document(result: "FitResult") -> dict[str, Any] | None:
+    """The figures of the ordinary fit under the names of the fit's own; None where it has none."""
+    reference = result.reference
+    if reference is None:
+        return None
+    return {"training": reference.figures["training"], "holdout": reference.tested}
 
 
 def choice_document(choice: "CrossValidation") -> dict[str, Any]:

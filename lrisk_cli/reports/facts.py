@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.design.raw_rows import RAGGED, RowCounts
 from lrisk_cli.errors import printable
-from lrisk_cli.evaluation.metrics import Figures, Intervals
-from lrisk_cli.evaluation.registry import error_names
 from lrisk_cli.warnings import CodedWarning
 
 if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
     from lrisk_cli.evaluation.class_errors import Confusion
     from lrisk_cli.evaluation.gates import GateResult
+
+LARGE = ((1e12, "trillion"), (1e9, "billion"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Rows of text under heads. divided: where a second part of the rows begins, if anywhere."""
+    """Rows of text under heads. divided: where further parts of the rows begin, if anywhere."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
-    divided: int | None = None
+    divided: Sequence[int] = ()
 
 
 def document_of(facts: Sequence[Fact]) -> dict[str, Any]:
@@ -70,10 +70,14 @@ def rows_fact(counts: RowCounts) -> Fact:
 
 
 def rows_document(counts: RowCounts) -> dict[str, Any]:
-    """Rows read, used and dropped, by reason; if any, cells filled in, rows padded, ragged rows."""
+    """Rows read, used and dropped, by reason; if any, cells filled in, rows padded, ragged rows.
+
+    learned_from: those left out where only the rows held out by the fit are evaluated.
+    """
     return {
         "read": counts.read,
         "used": counts.used,
+        **({"learned_from": counts.learned} if counts.learned else {}),
         "dropped": sum(counts.dropped.values()),
         "reasons": dict(counts.dropped),
         **({"filled": dict(counts.filled)} if counts.filled else {}),
@@ -84,7 +88,7 @@ def rows_document(counts: RowCounts) -> dict[str, Any]:
 
 def held_out_rows(counts: RowCounts) -> int:
     """Rows that were read and kept for testing."""
-    return counts.read - counts.used - sum(counts.dropped.values())
+    return counts.read - counts.used - counts.learned - sum(counts.dropped.values())
 
 
 def describe_rows(counts: RowCounts) -> str:
@@ -92,6 +96,7 @@ def describe_rows(counts: RowCounts) -> str:
     n_dropped = sum(counts.dropped.values())
     n_held_out = held_out_rows(counts)
     held_out = f", {n_held_out} held out" if n_held_out else ""
+    held_out += f", {counts.learned} learned from" if counts.learned else ""
     reasons = ", ".join(f"{n} {plain(reason)}" for reason, n in counts.dropped.items())
     dropped = f"{n_dropped} dropped ({reasons})" if n_dropped else "none dropped"
     n_filled = sum(counts.filled.values())
@@ -102,23 +107,6 @@ def describe_rows(counts: RowCounts) -> str:
     more = f" and {n_ragged - len(counts.ragged)} more" if n_ragged > len(counts.ragged) else ""
     ragged = f"; ragged: {plain('; '.join(counts.ragged))}{more}" if counts.ragged else ""
     return f"{counts.read} read, {counts.used} used{held_out}, {dropped}{filled}{padded}{ragged}"
-
-
-def figures_grid(figures: Mapping[str, Figures], intervals: Intervals | None = None) -> Grid:
-    """A row for each figure, a column for each set of rows; risks first, then errors."""
-    names = list(next(iter(figures.values())))
-    errors = error_names(names)
-    risks = [name for name in names if name not in errors]
-    rows = [
-        [
-            name,
-            *(figure(of_rows.get(name)) for of_rows in figures.values()),
-            *([interval(intervals.get(name))] if intervals else []),
-        ]
-        for name in (*risks, *errors)
-    ]
-    heads = ["risk of the loss", *figures, *(["95 % interval"] if intervals else [])]
-    return Grid(heads, rows, len(risks))
 
 
 def decision_facts(found: "Evaluation") -> list[Fact]:
@@ -187,9 +175,18 @@ def largest_first(effects: Any) -> list[int]:
     return sorted(range(len(effects)), key=lambda j: -float(effects[j]))
 
 
-def number(value: float) -> str:
-    """Six digits are enough to read."""
-    return f"{value:.6g}"
+def number(value: float, digits: int = 6) -> str:
+    """Six digits are enough to read; thousands are grouped, and billions are called so."""
+    rounded = float(f"{value:.{digits}g}")
+    size = abs(rounded)
+    if size < min(1e4, 10.0**digits) or not size < 1e15:
+        return f"{value:.{digits}g}"
+    for least, word in LARGE:
+        if size >= least:
+            return f"{rounded / least:.{digits}g} {word}"
+    text = f"{rounded:,.{max(digits - len(str(int(size))), 0)}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return text if size >= 1e4 else text.replace(",", "")
 
 
 def figure(value: float | None) -> str:

@@ -4,11 +4,11 @@ import io
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log10
 from typing import Any, Literal
 
 import numpy as np
 
+from lrisk_cli.reports.axes import free_place, keep_apart, spell_percent, spell_power
 from lrisk_cli.reports.facts import plain
 from lrisk_cli.reports.html import Figure, Key, Table, dash_of
 from lrisk_cli.reports.svg import INK, MUTED, RULE, SERIES, clean_svg
@@ -17,8 +17,8 @@ from lrisk_cli.types import Array
 Look = Literal["line", "step", "dots", "marks", "spots", "crosses", "bars"]
 
 WIDTH, HEIGHT, ROW_HEIGHT = 5.6, 3.3, 0.28  # inches of 72 units each
+AROUND = 60.0  # units that labels take beside the axes
 DASHES = ("solid", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # letters stay letters
     "svg.hashsalt": "lrisk",  # the same drawing has the same ids
@@ -110,10 +110,11 @@ def draw(plot: Plot, name: str) -> Figure:
         _prepare(axes, plot)
         for series in plot.series:
             _add(axes, series)
-        for guide in plot.guides:
-            _add_guide(axes, guide)
         if plot.y_range is not None:
             axes.set_ylim(*plot.y_range)
+        _set_ticks(axes, plot)
+        for guide in plot.guides:
+            _add_guide(axes, guide)
         stream = io.StringIO()
         canvas.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     title, alternative = plain(plot.title), plain(plot.alternative)
@@ -146,7 +147,7 @@ def _prepare(axes: Any, plot: Plot) -> None:
             axis._set_axes_scale("log")
             axis.set_minor_formatter(lambda *_: "")
         if is_log or percent:
-            axis.set_major_formatter(_spell_percent if percent else _spell_power)
+            axis.set_major_formatter(spell_percent if percent else spell_power)
     if plot.ticks is not None:
         axes.set_xticks(list(plot.ticks), list(plot.ticks.values()))
     if plot.rows:
@@ -154,6 +155,15 @@ def _prepare(axes: Any, plot: Plot) -> None:
         axes.set_ylim(len(plot.rows) - 0.5, -0.5)
     if plot.x_range is not None:
         axes.set_xlim(*plot.x_range)
+
+
+def _set_ticks(axes: Any, plot: Plot) -> None:
+    """Ticks of the linear axes, unless the plot says which."""
+    width = 72.0 * WIDTH - AROUND - 7.0 * max(map(len, plot.rows), default=0)
+    if plot.ticks is None and not plot.x_log:
+        keep_apart(axes.xaxis, width, percent=plot.x_percent, sideways=True)
+    if not plot.rows and not plot.y_log:
+        keep_apart(axes.yaxis, 72.0 * HEIGHT, percent=plot.y_percent, sideways=False)
 
 
 def _add(axes: Any, series: Series) -> None:
@@ -185,10 +195,12 @@ def _add_guide(axes: Any, guide: Guide) -> None:
     words = {"fontsize": 10.0, "color": MUTED, "clip_on": False}
     if guide.axis == "x":
         axes.axvline(guide.at, **style)
-        at = {"xy": (guide.at, 1.0), "xycoords": ("data", "axes fraction")}
+        side, place = free_place(axes, guide.at, len(guide.label))
+        at = {"xy": (guide.at, float(place == "top")), "xycoords": ("data", "axes fraction")}
         axes.annotate(
-            plain(guide.label), **at, xytext=(2, -2), textcoords="offset points",
-            ha="left", va="top", rotation=90, **words,
+            plain(guide.label), **at, xytext=(4 if side == "right" else -4, -2 if place == "top"
+            else 2), textcoords="offset points", ha="left" if side == "right" else "right",
+            va=place, **words,
         )  # fmt: skip
     else:
         axes.axhline(guide.at, **style)
@@ -197,15 +209,3 @@ def _add_guide(axes: Any, guide: Guide) -> None:
             plain(guide.label), **at, xytext=(0, 2), textcoords="offset points",
             ha="right", va="bottom", **words,
         )  # fmt: skip
-
-
-def _spell_percent(value: float, _: object = None) -> str:
-    return f"{100.0 * value:.6g} %"
-
-
-def _spell_power(value: float, _: object = None) -> str:
-    """A tick of a logarithmic axis: 0.01, 1, 100, or 10⁻⁷ where it is far from 1."""
-    if value <= 0.0:
-        return ""
-    exponent = round(log10(value))
-    return f"{value:g}" if abs(exponent) <= 2 else "10" + str(exponent).translate(_SUPERSCRIPTS)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import zip_longest
 from typing import Any, ClassVar, TypeAlias
 
 from lrisk_cli import __version__
@@ -25,12 +26,16 @@ MAX_BYTES = 2_000_000
 # Texts of a file may be of any length; a page shows their beginning.
 MAX_TEXT = 400
 MAX_ROWS = 200
+# Letters that a line of a narrow screen holds, and half a line of a wide one; the least of a
+# sentence.
+NARROW, HALF = 44, 66
+SENTENCE = 24
 GATES = "Conditions that must not hold"
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and what they are. beside: they stand among the figures that come before them."""
+    """Names and what they are. beside: they stand beside the last figure, where there is room."""
 
     kind: ClassVar[str] = "facts"
     pairs: Sequence[tuple[str, str]]
@@ -65,7 +70,7 @@ class Alerts:
 class Table:
     """Rows of text under heads. texts: how many of the first columns hold words, not numbers.
 
-    beside: it stands among the figures that come before it.
+    beside: it stands beside the last figure, where there is room.
     """
 
     kind: ClassVar[str] = "table"
@@ -84,6 +89,19 @@ class Table:
     def n_more(self) -> int:
         """How many rows it leaves out."""
         return max(0, len(self.rows) - MAX_ROWS)
+
+    @property
+    def n_letters(self) -> int:
+        """About the width of its widest row: heads may break between words, texts anywhere."""
+        lines = [[max(head.split(), key=len, default="") for head in self.heads], *self.shown]
+        columns = zip_longest(*lines, fillvalue="")
+        return sum(2 + max(map(len, column)) for column in columns)
+
+    @property
+    def stacked(self) -> bool:
+        """Whether a narrow screen shows each row as a list: it has sentences and does not fit."""
+        longest = max((len(cell) for row in self.shown for cell in row[: self.texts]), default=0)
+        return longest > SENTENCE and self.n_letters > NARROW
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +168,41 @@ class Section:
     lead: str = ""
 
     @property
-    def runs(self) -> list[list[Block]]:
-        """The blocks; figures, and what stands beside them, together."""
-        grouped: list[list[Block]] = []
+    def runs(self) -> "list[Run]":
+        """The blocks; figures together, and the last odd one with what stands beside it."""
+        found: list[Run] = []
         for block in self.blocks:
-            beside = block.kind == "figure" or getattr(block, "beside", False)
-            if beside and grouped and grouped[-1][0].kind == "figure":
-                grouped[-1].append(block)
+            last = found[-1].blocks if found and found[-1].figures else []
+            if block.kind == "figure" and last and not found[-1].beside:
+                last.append(block)
+            elif last and len(last) % 2 and not found[-1].beside and _is_beside(block):
+                figure = last.pop()
+                if not last:
+                    found.pop()
+                found.append(Run([figure, block], beside=True))
             else:
-                grouped.append([block])
-        return grouped
+                found.append(Run([block]))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Blocks side by side where they fit. beside: a figure and a block of another kind."""
+
+    blocks: list[Block]
+    beside: bool = False
+
+    @property
+    def figures(self) -> bool:
+        """Whether it begins with a figure."""
+        return self.blocks[0].kind == "figure"
+
+
+def _is_beside(block: Block) -> bool:
+    """Whether it is to stand beside a figure, and is narrow enough."""
+    if isinstance(block, Table):
+        return block.beside and block.n_letters <= HALF
+    return isinstance(block, Facts) and block.beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +281,10 @@ def shorten(text: str) -> str:
 
 
 def brief(value: float | None) -> str:
-    """Four digits, for pages; empty for None."""
-    return "" if value is None else f"{value:.4g}"
+    """Four digits, for pages; empty for None. Large numbers are grouped: 41,100."""
+    if value is None:
+        return ""
+    return f"{float(f'{value:.4g}'):,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def clip(name: str, length: int = 24) -> str:

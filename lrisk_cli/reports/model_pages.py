@@ -7,7 +7,8 @@ from lrisk_cli.evaluation.metrics import Figures, Intervals
 from lrisk_cli.evaluation.registry import error_names
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import WORST_TENTH
-from lrisk_cli.reports.facts import count_failed, figures_grid, rows_fact
+from lrisk_cli.reports.facts import count_failed, rows_fact
+from lrisk_cli.reports.figure_facts import figures_grid
 from lrisk_cli.reports.figures import draw
 from lrisk_cli.reports.html import (
     Page,
@@ -32,7 +33,7 @@ from lrisk_cli.reports.plots import row_plots, run_plots
 
 if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
-    from lrisk_cli.api.fit import FitResult, Fits
+    from lrisk_cli.api.fit_result import FitResult, Fits
 
 MAX_COEFFICIENTS = 40
 MAX_OUTPUTS = 8
@@ -50,13 +51,14 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
     seen = [
         draw(plot, f"rows{k}") for k, plot in enumerate(row_plots(model, result.evaluated_rows()))
     ]
+    reference = None if result.reference is None else result.reference.figures
     notes = notes_block((*fits.notes, *result.notes), result.warnings)
     sections = [
         Section(
             "At a glance",
             [_fit_tiles(model, result.figures), *notes],
         ),
-        Section("Losses", [*seen, _figures_table(result.figures)]),
+        Section("Losses", [*seen, _figures_table(model, result.figures, reference)]),
         Section("The run", [*run, facts_block(run_facts(model), beside=bool(run))]),
         *_choice(model),
         *_coefficients(model),
@@ -82,7 +84,9 @@ def evaluation_page(found: "Evaluation", command_line: str) -> Page:
             ],
         ),
         *gates_section(found.gate_results),
-        Section("Losses", [*seen, _figures_table({"value": figures}, found.intervals)]),
+        Section(
+            "Losses", [*seen, _figures_table(model, {"value": figures}, intervals=found.intervals)]
+        ),
         Section("What was done", [facts_block(facts)]),
     ]
     lead = f"{counts.used:,} rows evaluated: {_errors(figures)}."
@@ -120,8 +124,13 @@ def _errors(figures: Figures) -> str:
     return ", ".join(f"{name} {value:.3g}" for name, value in known if value is not None)
 
 
-def _figures_table(figures: Mapping[str, Figures], intervals: Intervals | None = None) -> Table:
-    grid = figures_grid(figures, intervals)
+def _figures_table(
+    model: Model,
+    figures: Mapping[str, Figures],
+    reference: Mapping[str, Figures] | None = None,
+    intervals: Intervals | None = None,
+) -> Table:
+    grid = figures_grid(model, figures, reference, intervals)
     return Table("Risks of the losses, then errors", grid.heads, grid.rows, beside=True)
 
 

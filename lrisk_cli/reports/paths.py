@@ -1,14 +1,17 @@
 """Several fits as text: a line for each risk, or for each candidate of a cross-validation."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lrisk_cli.names import WORST_TENTH
 from lrisk_cli.reports.facts import Fact, figure, note_facts, number, rows_fact
+from lrisk_cli.reports.figure_facts import ORDINARY, root, unit_of
 from lrisk_cli.reports.model_facts import choice_grid, describe_choice, describe_model
 from lrisk_cli.reports.terminal import print_facts, print_rows, print_saved
 
 if TYPE_CHECKING:
-    from lrisk_cli.api.fit import FitResult, Fits
+    from lrisk_cli.api.fit_result import FitResult, Fits
+    from lrisk_cli.evaluation.metrics import Figures
     from lrisk_cli.evaluation.selection import CrossValidation
 
 SHOWN = ("mean", WORST_TENTH, "max")
@@ -32,7 +35,13 @@ def print_path(fits: "Fits") -> None:
     print()
     groups = [cell for rows in first.figures for cell in (rows, *[""] * (len(SHOWN) - 1))]
     heads = ["risk", "objective", "gap", *SHOWN * len(first.figures), "seconds"]
-    print_rows([["", "", "", *groups], heads, *map(_path_row, results)])
+    squared = first.model.row_loss.quadratic
+    loss = "half squared error" if squared else ""
+    rows = [[loss, "", "", *groups], heads, *_ordinary(results), *map(_path_row, results)]
+    if squared:
+        rows += [[], [unit_of(first.model)], *_ordinary(results, rooted=True)]
+        rows += [_rooted_row(result) for result in results]
+    print_rows(rows)
     print()
     otherwise = "nothing was saved; pass -o FOLDER/ to keep the models"
     print_saved([each.files.model for each in results], otherwise)
@@ -46,8 +55,27 @@ def _remarks(result: "FitResult") -> list[str]:
 def _path_row(result: "FitResult") -> list[str]:
     fit = result.model.fit
     gap = "none" if fit.gap is None else f"{fit.gap:.1e}"
-    figures = [figure(of_rows.get(name)) for of_rows in result.figures.values() for name in SHOWN]
+    figures = _shown(result.figures)
     return [result.model.risk, number(fit.objective), gap, *figures, f"{result.seconds:.3f}"]
+
+
+def _rooted_row(result: "FitResult") -> list[str]:
+    """The same figures as errors in units of the target."""
+    return [result.model.risk, "", "", *_shown(result.figures, rooted=True)]
+
+
+def _ordinary(results: "Sequence[FitResult]", *, rooted: bool = False) -> list[list[str]]:
+    """The line of the ordinary fit, where it is not one of the fits."""
+    known = next((each.reference for each in results if each.reference is not None), None)
+    if known is None or any(each.figures is known.figures for each in results):
+        return []
+    return [[ORDINARY, "", "", *_shown(known.figures, rooted=rooted)]]
+
+
+def _shown(figures: "Mapping[str, Figures]", *, rooted: bool = False) -> list[str]:
+    """The figures of a line, of each set of rows."""
+    values = [of_rows.get(name) for of_rows in figures.values() for name in SHOWN]
+    return [figure(root(value) if rooted else value) for value in values]
 
 
 def print_choice(choice: "CrossValidation") -> None:

@@ -9,17 +9,17 @@ from lrisk_cli.reports.facts import (
     Grid,
     confusion_grid,
     decision_facts,
-    figures_grid,
     gate_row,
     note_facts,
     plain,
     rows_fact,
 )
+from lrisk_cli.reports.figure_facts import figures_grid, result_fact
 from lrisk_cli.reports.model_facts import coefficient_grid, model_facts, recorded_rows, run_facts
 
 if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
-    from lrisk_cli.api.fit import Fits
+    from lrisk_cli.api.fit_result import Fits
     from lrisk_cli.evaluation.gates import GateResult
 
 
@@ -32,9 +32,11 @@ def print_fit(fits: "Fits") -> None:
     (result,) = fits.results
     model = result.model
     notes = note_facts((*fits.notes, *result.notes))
-    print_facts([*model_facts(model), rows_fact(fits.counts), *run_facts(model), *notes])
+    facts = [*model_facts(model), rows_fact(fits.counts), *run_facts(model), *notes]
+    print_facts([result_fact(result), *facts])
     print()
-    print_grid(figures_grid(result.figures))
+    reference = None if result.reference is None else result.reference.figures
+    print_grid(figures_grid(model, result.figures, reference))
     print()
     print_saved([result.files.model], "nothing was saved; pass -o MODEL.json to keep it")
 
@@ -45,7 +47,7 @@ def print_evaluation(found: "Evaluation") -> None:
     facts += decision_facts(found)
     print_facts([*facts, *note_facts(found.notes)])
     print()
-    print_grid(figures_grid({"value": found.figures}, found.intervals))
+    print_grid(figures_grid(found.model, {"value": found.figures}, intervals=found.intervals))
     if found.confusion is not None and len(found.confusion.classes) <= MOST_PRINTED:
         print()
         print_grid(confusion_grid(found.confusion, 56 // len(found.confusion.classes) - 2))
@@ -86,10 +88,10 @@ def print_facts(facts: Sequence[Fact]) -> None:
 
 
 def print_grid(grid: Grid) -> None:
-    """Columns under their heads; an empty line before the second part of the rows."""
+    """Columns under their heads; an empty line before each further part of the rows."""
     rows = [grid.heads, *grid.rows]
-    if grid.divided is not None:
-        rows.insert(1 + grid.divided, [])
+    for at in sorted(grid.divided, reverse=True):
+        rows.insert(1 + at, [])
     print_rows(rows)
 
 

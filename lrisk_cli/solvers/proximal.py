@@ -138,6 +138,7 @@ class ProximalPoint(ABC):
             return near
         accuracy = 1e-3 * solver_run.gained
         W, passes = self.mean_fit(W, accuracy)
+        solver_run.mean_fit = W
         mean = problem.at(W, solver_run.row_weighter)
         solver_run.passes += passes + 1.0
         start = mean if solver_run.offer(W, mean.objective, mean.smoothed) else zero

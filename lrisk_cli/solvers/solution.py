@@ -84,6 +84,7 @@ class Solution:
     without smoothing, and smoothed_objective then too. starts: those that were tried, if several.
     trimmed_objective: where the search ended before the rows were weighed once more, if they were.
     inlier_fit: the fit to the inliers that the search started from, exact for squared losses.
+    mean_fit: nearly the minimiser of the mean, where the search started from it.
     """
 
     W: Array
@@ -101,6 +102,7 @@ class Solution:
     starts: tuple[Ended, ...] = ()
     trimmed_objective: float | None = None
     inlier_fit: Array | None = None
+    mean_fit: Array | None = None
 
 
 class SolverRun:
@@ -132,6 +134,7 @@ class SolverRun:
         # For a falling risk, in words: in which sense the best point is stationary.
         self.settled: str | None = None
         self.starts: tuple[Ended, ...] = ()
+        self.mean_fit: Array | None = None
 
     def begin(self, objective: float, smoothed: float) -> None:
         """What W = 0 costs: gaps are relative to the gain over it."""
@@ -257,6 +260,7 @@ class SolverRun:
             halvings=halvings,
             epochs=tuple(self._epochs),
             starts=self.starts,
+            mean_fit=self.mean_fit,
         )
 
     def _allow_for_rounding(self, point: Point) -> None:

@@ -92,7 +92,7 @@ def test_a_path_holds_the_fits_that_single_commands_make(folder, target):
     command = ["fit", "houses.csv", "--target", target, "--features", "area,color,rooms", "--json"]
     flags = [flag for risk in RISKS for flag in ("--risk", risk)]
     path = document(lrisk(folder, *command, *flags, "--holdout", "0.2", "-o", "path/"))
-    assert list(path) == ["command", "fits", "timings"]
+    assert list(path) == ["command", "fits", "warnings", "timings"]
     assert [fit["risk"] for fit in path["fits"]] == RISKS
     for risk, fit in zip(RISKS, path["fits"], strict=True):
         single = document(lrisk(folder, *command, "--risk", risk, "--holdout", "0.2"))
@@ -149,8 +149,11 @@ def test_the_table_has_a_line_for_each_risk_and_says_where_it_went(folder):
     shown = ["mean", "superquantile:0.9", "max"]
     assert heads.split() == ["risk", "objective", "gap", *shown, *shown, "seconds"]
     for risk, name in zip(THREE[1::2], NAMES, strict=True):
-        (line,) = [line for line in lines if line.startswith(f"{risk} ")]
-        figures = [float(cell) for cell in line.split()[1:]]
+        line, errors = [line for line in lines if line.startswith(f"{risk} ")]
+        figures = [float(cell.replace(",", "")) for cell in line.split()[1:]]
+        # Beside half the squared error, the error in units of the target.
+        sizes = [float(cell.replace(",", "")) for cell in errors.split()[1:]]
+        assert sizes == pytest.approx(np.sqrt(2.0 * np.array(figures[2:-1])), rel=1e-5)
         saved = json.loads((folder / "models" / f"{name}.json").read_text())
         assert figures[0] == pytest.approx(saved["fit"]["objective"], rel=1e-5)
         assert len(figures) == 9

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from helpers.docs import markdown_table
 from helpers.program import document, lrisk, refusal
 from lrisk_cli.evaluation.constant_model import class_entropy
+from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
 from lrisk_cli.evaluation.warning_rules import milder_risk
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.warnings import COUNT, WARNINGS, CodedWarning, count_warnings
@@ -167,7 +168,7 @@ def test_below_majority(folder):
     fit = ("fit", "right.csv", "--target", "y", "--risk", "mean", "-o", "right.json", "--json")
     assert codes(lrisk(folder, *fit)) == []
     run = lrisk(folder, "evaluate", "right.json", "wrong.csv", "--json")
-    assert codes(run) == ["below_majority"]
+    assert codes(run) == ["below_majority", "miscalibrated"]
 
 
 def test_rows_learned_from_are_known_in_any_order_and_format(folder):
@@ -243,3 +244,39 @@ def test_the_least_risk_of_constant_probabilities_is_the_optimum(risk):
 )  # fmt: skip
 def test_a_milder_risk_is_milder(risk, milder):
     assert milder_risk(parse_risk(risk)) == milder
+
+
+def test_miscalibrated_probabilities_of_a_rare_class(folder):
+    """A harsh risk gives the rare class more probability than it has; the mean does not."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=3000)
+    kind = np.where(rng.random(3000) < 1.0 / (1.0 + np.exp(4.0 - x)), "yes", "no")
+    write(folder / "rare.csv", {"x": x, "kind": kind})
+    fit = ("fit", "rare.csv", "--target", "kind", "--json", "--force")
+    run = lrisk(folder, *fit, "--risk", "extremile:2", "-o", "rare.json")
+    (text,) = [
+        each["text"] for each in document(run)["warnings"] if each["code"] == "miscalibrated"
+    ]
+    predicted = lrisk(folder, "predict", "rare.json", "rare.csv").stdout.splitlines()
+    at = predicted[0].split(",").index("probability:yes")
+    mean = np.mean([float(line.split(",")[at]) for line in predicted[1:]])
+    fraction = np.mean(kind == "yes")
+    assert mean > 1.1 * fraction
+    assert f"{mean:.3g} on average" in text
+    assert f"'yes', which is {fraction:.3g} of them" in text
+    evaluated = lrisk(folder, "evaluate", "rare.json", "rare.csv", "--json")
+    assert {"training_rows", "miscalibrated"} <= set(codes(evaluated))
+    assert "miscalibrated" not in codes(lrisk(folder, *fit, "--risk", "mean"))
+
+
+def test_a_difference_within_chance_is_no_miscalibration():
+    """Seven rows of ten, of probability 0.6 each: more than a tenth, within 2 standard errors."""
+    few, many = MeanProbabilities(2), MeanProbabilities(2)
+    targets = np.array([1] * 7 + [0] * 3, np.int32)
+    probabilities = np.tile([0.4, 0.6], (10, 1))
+    few.add(targets, probabilities)
+    for _ in range(100):
+        many.add(targets, probabilities)
+    assert few.off() == []
+    assert [each.code for each in many.off()] == [0, 1]
+    assert many.off()[0].ratio == pytest.approx(1.0 / 3.0)

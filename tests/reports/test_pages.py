@@ -106,6 +106,30 @@ def test_long_texts_and_long_tables_are_cut():
     assert len(list(root.all("tr"))) == MAX_ROWS + 1
 
 
+def test_a_table_of_sentences_is_stacked_on_a_phone_and_names_its_cells():
+    why = "a sentence that is longer than a column of numbers"
+    blocks = [
+        Table("reasons", ["row", "why"], [["1", why]], texts=2),
+        Table("numbers", ["row", "a"], [["1", "2"]]),
+    ]
+    root = check_page(render(page(sections=[Section("s", blocks)])))
+    reasons, numbers = root.all("table")
+    assert reasons.attributes["class"] == "stacked"
+    assert [cell.attributes["data-head"] for cell in reasons.all("td")] == ["why"]
+    assert "class" not in numbers.attributes
+
+
+@pytest.mark.parametrize(
+    ("n_figures", "wide", "expected"),
+    [(1, False, [2]), (3, False, [2, 2]), (2, False, [2, 1]), (3, True, [3, 1]), (0, False, [1])],
+)
+def test_a_narrow_table_stands_beside_the_odd_figure(n_figures, wide, expected):
+    figures = [draw(plot(), f"f{k}") for k in range(n_figures)]
+    heads = ["a"] * (40 if wide else 2)
+    table = Table("t", heads, [["1"] * len(heads)], beside=True)
+    assert [len(run.blocks) for run in Section("s", [*figures, table]).runs] == expected
+
+
 def test_a_page_that_is_too_large_is_refused(tmp_path):
     huge = Figure("<svg viewBox='0 0 1 1'>" + " " * MAX_BYTES + "</svg>", "title")
     with pytest.raises(UsageError, match="more than 2"):

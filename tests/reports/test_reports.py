@@ -10,15 +10,15 @@ import pytest
 
 from helpers.models import RECORD, classes_of, make_model
 from lrisk_cli.api.evaluate import Evaluation
-from lrisk_cli.api.fit import FitResult, Fits
 from lrisk_cli.api.fit_files import FitFiles
+from lrisk_cli.api.fit_result import FitResult, Fits
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.evaluation.checks import Checks
 from lrisk_cli.evaluation.gates import Gate, check_gates
 from lrisk_cli.models.fitting import Fitted
 from lrisk_cli.progress import Progress
 from lrisk_cli.reports.documents import evaluation_document, fits_document, print_document
-from lrisk_cli.reports.facts import describe_rows, plain
+from lrisk_cli.reports.facts import describe_rows, number, plain
 from lrisk_cli.reports.model_facts import describe_model, proof_sentence
 from lrisk_cli.reports.progress import ProgressDisplay, describe
 from lrisk_cli.reports.terminal import print_evaluation, print_fit, print_model
@@ -103,12 +103,17 @@ def test_an_evaluation_shows_figures_intervals_and_gates(capsys):
     intervals = {"mean": (0.4, 0.6)}
     print_evaluation(evaluation(RowCounts(3, 3, {}), intervals, gate_results))
     out = capsys.readouterr().out
-    shown = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
+    losses, errors = out.split("off by, in price")
+    shown = {line.split()[0]: line.split()[1:] for line in losses.splitlines() if line}
     assert shown["mean"] == ["0.5", "0.4", "to", "0.6"]
-    assert shown["superquantile:0.9"] == ["12345.7"]
+    assert shown["superquantile:0.9"] == ["12,345.7"]
+    ends = {line.index("12,345.7") + 8 for line in losses.splitlines() if "12,345.7" in line}
+    assert ends == {line.index(" 0.5 ") + 4 for line in losses.splitlines() if " 0.5 " in line}
+    # sqrt(2 loss): half the squared error as an error.
+    shown = {line.split()[0]: line.split()[1:] for line in errors.splitlines() if line}
+    assert shown["mean"] == ["1", "0.894427", "to", "1.09545"]
+    assert shown["superquantile:0.9"] == ["157.135"]
     assert shown["r2"] == ["not", "defined"]
-    ends = {line.index("12345.7") + 7 for line in out.splitlines() if "12345.7" in line}
-    assert ends == {line.index(" 0.5 ") + 4 for line in out.splitlines() if " 0.5 " in line}
     assert [line.split()[2] for line in out.splitlines() if line.startswith("gate")] == [
         "FAILED",
         "FAILED",
@@ -230,3 +235,22 @@ def test_who_is_interrupted_early_learns_that_too():
 def test_large_counts_are_grouped_and_whole_ones_have_no_decimals():
     assert describe(Progress("reading", 1234567.0, 2e6)) == "reading 1,234,567 of 2,000,000"
     assert describe(Progress("solving", 1000.848319, 1000)) == "solving 1,000.8 of 1,000"
+
+
+@pytest.mark.parametrize(
+    ("value", "six", "three"),
+    [
+        (0.000123456, "0.000123456", "0.000123"),
+        (1234.5, "1234.5", "1230"),
+        (12345.678, "12,345.7", "12,300"),
+        (159234.567, "159,235", "159,000"),
+        (-99999.96, "-100,000", "-100,000"),
+        (999_999_999.7, "1 billion", "1 billion"),
+        (1.26e10, "12.6 billion", "12.6 billion"),
+        (-2.5e12, "-2.5 trillion", "-2.5 trillion"),
+        (1e20, "1e+20", "1e+20"),
+        (float("inf"), "inf", "inf"),
+    ],
+)
+def test_large_numbers_are_grouped_or_scaled(value, six, three):
+    assert (number(value), number(value, 3)) == (six, three)

@@ -28,6 +28,11 @@ class EvaluatedRisks:
         help="Of two classes, predict the second where its probability is at least this.",
         shown="the likelier class",
     )
+    held_out: bool = option(
+        False,
+        help="Evaluate only the rows that the fit kept for testing; the table must be the "
+        "one that the model was fitted to.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,104 @@
+"""Figures of fitted models on the rows that they learned from and on those to test on."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from lrisk_cli.api.fit_result import FitResult
+from lrisk_cli.design.design import Design
+from lrisk_cli.evaluation.metrics import Figures, Tally, reported_errors
+from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows
+from lrisk_cli.models.fitting import Scores, score_design
+from lrisk_cli.models.model import Model
+from lrisk_cli.models.row_digest import RowDigest
+from lrisk_cli.progress import Report
+from lrisk_cli.tables.row_sample import RowSample
+from lrisk_cli.tables.table import Table
+
+
+class Evaluated(Protocol):
+    """A model and its figures, by the rows they are of: a fit, or the ordinary one beside it."""
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+
+    figures: dict[str, Figures]
+
+    def take(self, name: str, tally: Tally) -> None:
+        """Keep the figures of some rows; the losses of the tally are sorted thereby."""
+
+
+def evaluate(
+    results: Sequence[FitResult],
+    design: Design,
+    held_out: Design | None,
+    test: Table | None,
+    report: Report,
+    *,
+    paged: bool,
+    scored: bool,
+) -> None:
+    """Add the figures of each model, and of the ordinary fit, on the rows of each kind.
+
+    paged, scored: keep also what a page draws of the rows, and what a file lists of them.
+    """
+    designs = {"training": design} | ({} if held_out is None else {"held out": held_out})
+    for name, rows in designs.items():
+        for each in _subjects(results):
+            found = score_design(each.model, rows)
+            _add_figures(each, name, rows, found)
+            result = next((result for result in results if result is each), None)
+            if result is None:
+                continue
+            if scored and name == "training":
+                result.scored = replace(found, probabilities=None)
+            if paged:
+                from lrisk_cli.evaluation.table_evaluation import sample_design
+
+                result.seen[name] = found.losses, sample_design(rows, found)
+    if test is not None:
+        _evaluate_table(results, test, report)
+
+
+def _subjects(results: Sequence[FitResult]) -> list[Evaluated]:
+    """The fits, and the ordinary fit where it is not one of them."""
+    subjects: list[Evaluated] = list(results)
+    reference = next((each.reference for each in results if each.reference is not None), None)
+    if reference is not None and all(each.figures is not reference.figures for each in results):
+        subjects.append(reference)
+    return subjects
+
+
+def _add_figures(each: Evaluated, name: str, design: Design, scored: Scores) -> None:
+    """The figures on the rows of a design."""
+    tally = Tally(reported_errors(each.model))
+    tally.add(scored.losses, design.targets, scored.predictions, scored.probabilities)
+    each.take(name, tally)
+
+
+def _evaluate_table(results: Sequence[FitResult], table: Table, report: Report) -> None:
+    """Add the figures of each model on a table, which is read once; they encode it alike."""
+    from lrisk_cli.evaluation.table_evaluation import SAMPLED_ROWS, make_tally
+    from lrisk_cli.models.scoring import RowTally, columns_of, score_table
+
+    subjects = _subjects(results)
+    models = [each.model for each in subjects]
+    tallies = [make_tally(model) for model in models]
+    samples = [RowSample(SAMPLED_ROWS) for _ in models]
+    first = models[0]
+    columns, digest = columns_of(first.encoding), RowDigest()
+    for scored, _ in score_table(first, table, columns, None, RowTally(), report):
+        targets = scored.known_targets
+        digest.add(scored.encoded.rows, targets)
+        for model, tally, sample in zip(models, tallies, samples, strict=True):
+            Z, exposure = model.margins(scored.encoded.rows), scored.encoded.exposure
+            predictions = model.predict(Z, exposure)
+            losses = model.losses(Z, targets, exposure)
+            tally.add(losses, targets, predictions, model.row_loss.probabilities(Z))
+            sample.add(scored.rows, predictions, targets)
+    for each, tally in zip(subjects, tallies, strict=True):
+        each.take("test", tally)
+    for result, tally, sample in zip(results, tallies, samples, strict=False):
+        result.seen["test"] = (tally.losses, sample)
+        result.warnings = warn_of_learned_rows(result.model.fit, digest.text)

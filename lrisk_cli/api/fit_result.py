@@ -1,0 +1,129 @@
+"""The results of fits: models, runs, figures, and the ordinary fit beside them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lrisk_cli.api.fit_files import FitFiles
+from lrisk_cli.design.design import RowCounts
+from lrisk_cli.evaluation.metrics import Figures, Tally, parse_risks, tally_figures
+from lrisk_cli.models.fitting import Fitted, Scores
+from lrisk_cli.models.model import Model
+from lrisk_cli.solvers.solution import Epoch
+from lrisk_cli.tables.row_sample import RowSample
+from lrisk_cli.types import Array
+from lrisk_cli.warnings import Warnings, each_once
+
+if TYPE_CHECKING:
+    from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
+    from lrisk_cli.evaluation.selection import CrossValidation
+    from lrisk_cli.evaluation.table_evaluation import EvaluatedRows
+
+
+@dataclass(slots=True)
+class Reference:
+    """The model that minimises the mean of the losses on the same rows.
+
+    figures: by the rows they are of, as those of a fit.
+    """
+
+    model: Model
+    figures: dict[str, Figures] = field(default_factory=dict)
+
+    def take(self, name: str, tally: Tally) -> None:
+        """Keep the figures of some rows; the losses of the tally are sorted thereby."""
+        self.figures[name] = tally_figures(tally, parse_risks(()))
+
+    @property
+    def tested(self) -> Figures | None:
+        """The figures of the rows to test on."""
+        return next((self.figures[name] for name in self.figures if name != "training"), None)
+
+
+@dataclass(slots=True)
+class FitResult:
+    """One fit. figures: by the rows they are of, "training" and, if any, those to test on.
+
+    scored: only where a file is to hold it. seconds: those of the solver. seen: for a page, losses
+    and a sample of the rows, by the rows they are of. means: of class probabilities, by rows too.
+    reference: the ordinary fit, if wanted.
+    """
+
+    fitted: Fitted
+    files: FitFiles
+    seconds: float
+    figures: dict[str, Figures] = field(default_factory=dict)
+    scored: Scores | None = None
+    seen: dict[str, tuple[Array, RowSample]] = field(default_factory=dict)
+    warnings: Warnings = ()
+    means: dict[str, "MeanProbabilities"] = field(default_factory=dict)
+    reference: Reference | None = None
+
+    def keep_records(self, choice: "CrossValidation | None", holdout: Any) -> None:
+        """Let the model say how it was chosen, and which rows were held out."""
+        record = None if choice is None else choice.record()
+        model = replace(self.fitted.model, cross_validation=record, holdout=holdout)
+        self.fitted = replace(self.fitted, model=model)
+
+    def take(self, name: str, tally: Tally) -> None:
+        """Keep the figures of some rows; the losses of the tally are sorted thereby."""
+        self.figures[name] = tally_figures(tally, parse_risks(()))
+        if tally.classes is not None:
+            self.means[name] = tally.classes.means
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        return self.fitted.model
+
+    @property
+    def epochs(self) -> Sequence[Epoch]:
+        """The run of the solver."""
+        return self.fitted.solution.epochs
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap asked for was proved."""
+        return self.fitted.solution.converged
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about its features and about the fit."""
+        return self.fitted.notes
+
+    @property
+    def tested(self) -> Figures | None:
+        """The figures of the rows to test on."""
+        return next((self.figures[name] for name in self.figures if name != "training"), None)
+
+    def evaluated_rows(self) -> "list[EvaluatedRows]":
+        """What a page draws of the rows, where a page was asked for."""
+        from lrisk_cli.evaluation.table_evaluation import evaluated_rows
+
+        return [
+            evaluated_rows(name, self.model, np.sort(losses), sample)
+            for name, (losses, sample) in self.seen.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """All fits. counts: of the rows that they learned from; notes: on the columns and the folds."""
+
+    results: tuple[FitResult, ...]
+    counts: RowCounts
+    notes: tuple[str, ...]
+    choice: "CrossValidation | None"
+    timings: dict[str, float]
+
+    @property
+    def warnings(self) -> Warnings:
+        """Those of all fits, each once; with the risk, where there are several."""
+        several = len(self.results) > 1
+        return each_once(
+            warning.of(each.model.risk) if several else warning
+            for each in self.results
+            for warning in each.warnings
+        )
