@@ -8,6 +8,7 @@ from lrisk_cli.reports.facts import (
     Grid,
     document_of,
     note_facts,
+    number,
     plain,
     rows_fact,
     warnings_document,
@@ -78,12 +79,12 @@ def cell(result: "MethodResult", name: str) -> str:
         return ""
     if name == "seconds":
         return f"{mean:.3f}"
-    return number4(mean) + (f" +- {deviation:.2g}" if deviation is not None else "")
+    return number4(mean) + (f" +- {number(deviation, 2)}" if deviation is not None else "")
 
 
 def number4(value: float) -> str:
     """Four digits: the splits differ in the third."""
-    return f"{value:.4g}"
+    return number(value, 4)
 
 
 def comparison_document(comparison: "Comparison") -> dict[str, Any]:

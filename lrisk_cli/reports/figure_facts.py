@@ -49,7 +49,8 @@ def figures_grid(
     rows = [row(name) for name in risks]
     divided = [len(rows)]
     if squared:
-        rows += [[unit_of(model)], *(row(name, rooted=True) for name in risks)]
+        empty = [""] * (len(columns) + (intervals is not None))
+        rows += [[unit_of(model), *empty], *(row(name, rooted=True) for name in risks)]
         divided.append(len(rows))
     rows += [row(name) for name in errors]
     first = "half squared error" if squared else "risk of the loss"
@@ -64,13 +65,17 @@ def result_fact(result: "FitResult") -> Fact:
     """
     name = list(result.figures)[-1]
     squared = result.model.row_loss.quadratic
-    what = "typical error" if squared else "mean loss"
-    typical, worst = _two(result.figures[name], squared=squared)
-    text = f"{name}: {what} {typical}, worst tenth {worst}"
+    mean, worst = _two(result.figures[name], squared=squared)
+    text = f"{name}: {typical(result.model)} {mean}, worst tenth {worst}"
     if result.reference is not None:
-        typical, worst = _two(result.reference.figures[name], squared=squared)
-        text += f"; {ORDINARY} {typical}, {worst}"
+        mean, worst = _two(result.reference.figures[name], squared=squared)
+        text += f"; {ORDINARY} {mean}, {worst}"
     return Fact("result", text)
+
+
+def typical(model: Model) -> str:
+    """What the mean of the losses is called: of squared ones its root, the rmse, is shown."""
+    return "typical error" if model.row_loss.quadratic else "mean loss"
 
 
 def unit_of(model: Model) -> str:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 from lrisk_cli import __version__
 from lrisk_cli.errors import UsageError
 from lrisk_cli.evaluation.gates import GateResult
-from lrisk_cli.reports.facts import Fact, gate_row, plain
+from lrisk_cli.reports.facts import Fact, gate_row, number, plain
 from lrisk_cli.tables.table import write_bytes
 from lrisk_cli.warnings import CodedWarning
 
@@ -281,10 +281,8 @@ def shorten(text: str) -> str:
 
 
 def brief(value: float | None) -> str:
-    """Four digits, for pages; empty for None. Large numbers are grouped: 41,100."""
-    if value is None:
-        return ""
-    return f"{float(f'{value:.4g}'):,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+    """Four digits, for pages; empty for None."""
+    return "" if value is None else number(value, 4)
 
 
 def clip(name: str, length: int = 24) -> str:

@@ -7,8 +7,14 @@ from lrisk_cli.evaluation.metrics import Figures, Intervals
 from lrisk_cli.evaluation.registry import error_names
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import WORST_TENTH
-from lrisk_cli.reports.facts import count_failed, rows_fact
-from lrisk_cli.reports.figure_facts import figures_grid
+from lrisk_cli.reports.facts import count_failed, number, rows_fact
+from lrisk_cli.reports.figure_facts import (
+    ORDINARY,
+    figures_grid,
+    result_fact,
+    root,
+    typical,
+)
 from lrisk_cli.reports.figures import draw
 from lrisk_cli.reports.html import (
     Page,
@@ -56,7 +62,7 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
     sections = [
         Section(
             "At a glance",
-            [_fit_tiles(model, result.figures), *notes],
+            [_fit_tiles(result), *notes],
         ),
         Section("Losses", [*seen, _figures_table(model, result.figures, reference)]),
         Section("The run", [*run, facts_block(run_facts(model), beside=bool(run))]),
@@ -64,7 +70,7 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
         *_coefficients(model),
         Section("What was done", [facts_block([*model_facts(model), rows_fact(counts)])]),
     ]
-    lead = f"{_first_upper(proof_sentence(model))}."
+    lead = f"{_first_upper(result_fact(result).text)}. {_first_upper(proof_sentence(model))}."
     title = f"Fit of {model.target.name} by {model.risk}"
     return Page("fit", title, lead, sections, command_line)
 
@@ -79,7 +85,7 @@ def evaluation_page(found: "Evaluation", command_line: str) -> Page:
         Section(
             "At a glance",
             [
-                _evaluation_tiles(figures),
+                _evaluation_tiles(model, figures),
                 *notes_block(found.notes, found.warnings),
             ],
         ),
@@ -95,33 +101,48 @@ def evaluation_page(found: "Evaluation", command_line: str) -> Page:
     return Page("evaluate", f"{found.path} on {counts.used:,} rows", lead, sections, command_line)
 
 
-def _fit_tiles(model: Model, figures: Mapping[str, Figures]) -> Tiles:
-    fit = model.fit
+def _fit_tiles(result: "FitResult") -> Tiles:
+    model, fit = result.model, result.model.fit
     if fit.gap is None:
         items = [("end of the run", fit.status.partition(":")[0], fit.solver)]
     else:
         items = [("gap proved", f"{fit.gap:.1e}", fit.solver)]
-    for name, of_rows in figures.items():
-        items.append((f"mean loss, {name}", brief(of_rows["mean"]), _errors(of_rows)))
-        if of_rows.get(model.risk) is not None and model.risk != "mean":
-            word = "minimised on these rows" if name == "training" else "on rows not learned from"
-            items.append((f"{model.risk}, {name}", brief(of_rows[model.risk]), word))
+    reference = {} if result.reference is None else result.reference.figures
+    for name, of_rows in result.figures.items():
+        beside = reference.get(name)
+        items.append(_loss_tile(model, f"{typical(model)}, {name}", of_rows, "mean", beside))
+        items.append(_loss_tile(model, f"worst tenth, {name}", of_rows, WORST_TENTH, beside))
     return Tiles(items)
 
 
-def _evaluation_tiles(figures: Figures) -> Tiles:
-    items = [("mean loss", brief(figures["mean"]), "")]
+def _evaluation_tiles(model: Model, figures: Figures) -> Tiles:
+    items = [_loss_tile(model, typical(model), figures, "mean")]
     if figures.get(WORST_TENTH) is not None:
-        items.append(("worst tenth", brief(figures[WORST_TENTH]), WORST_TENTH))
-    items.append(("largest loss", brief(figures["max"]), ""))
+        items.append(_loss_tile(model, "worst tenth", figures, WORST_TENTH))
+    largest = "largest error" if model.row_loss.quadratic else "largest loss"
+    items.append(_loss_tile(model, largest, figures, "max"))
     items += [(name, brief(figures[name]), "") for name in error_names(figures)[:1]]
     return Tiles(items)
+
+
+def _loss_tile(
+    model: Model, label: str, figures: Figures, risk: str, reference: Figures | None = None
+) -> tuple[str, str, str]:
+    """A risk of the losses, as an error where they are squared, with that of the ordinary fit."""
+    value, ordinary = figures.get(risk), (reference or {}).get(risk)
+    words = [] if risk in ("mean", "max") else [risk]
+    if model.row_loss.quadratic:
+        words = [f"half squared error {brief(value)}"]
+        value, ordinary = root(value), root(ordinary)
+    if ordinary is not None:
+        words.insert(0, f"{ORDINARY} {brief(ordinary)}")
+    return label, brief(value), "; ".join(words)
 
 
 def _errors(figures: Figures) -> str:
     """ "rmse 0.65, mae 0.5, r2 0.36"."""
     known = [(name, figures[name]) for name in error_names(figures)]
-    return ", ".join(f"{name} {value:.3g}" for name, value in known if value is not None)
+    return ", ".join(f"{name} {number(value, 3)}" for name, value in known if value is not None)
 
 
 def _figures_table(

@@ -1,6 +1,7 @@
 """Plots of fits and evaluations: convergence, losses, weights, residuals."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from lrisk_cli.evaluation.quantiles import quantile_ranks
 from lrisk_cli.evaluation.table_evaluation import EvaluatedRows
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
+from lrisk_cli.reports.figure_facts import unit_of
 from lrisk_cli.reports.figures import Guide, Plot, Series
 from lrisk_cli.reports.html import Table, brief
 from lrisk_cli.solvers.solution import Epoch
@@ -16,17 +18,37 @@ from lrisk_cli.types import Array
 # Points of a line: more are not distinguishable, and pages stay small.
 MAX_POINTS = 240
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
+# What rows do, and what their quantiles are of.
+PLAIN = ("lose", "Loss quantiles")
+SQUARED = ("are off by", "Quantiles of the errors")
 
 
 def row_plots(model: Model, rows: Sequence[EvaluatedRows]) -> list[Plot]:
     """Losses, weights, and errors. rows: those learned from first, then those to test on."""
     last = rows[-1]
     errors = residual_plot if model.task is Task.REGRESSION else probability_plot
-    return [exceedance_plot(rows), weight_plot(model.risk, rows[0]), errors(model, last)]
+    squared = model.row_loss.quadratic
+    losses = [_in_units(model, each) for each in rows]
+    axis = unit_of(model) if squared else "loss"
+    return [
+        exceedance_plot(losses, axis, SQUARED if squared else PLAIN),
+        weight_plot(model.risk, losses[0], axis),
+        errors(model, last),
+    ]
 
 
-def exceedance_plot(rows: Sequence[EvaluatedRows]) -> Plot:
-    """The fraction of rows with at least such a loss, with the quantiles marked."""
+def _in_units(model: Model, rows: EvaluatedRows) -> EvaluatedRows:
+    """Squared losses as the errors whose half squares they are; other losses as they are."""
+    sizes = model.row_loss.sizes(rows.losses) if model.row_loss.quadratic else None
+    return rows if sizes is None else replace(rows, losses=sizes)
+
+
+def exceedance_plot(rows: Sequence[EvaluatedRows], axis: str, words: tuple[str, str]) -> Plot:
+    """The fraction of rows with at least such a loss, with the quantiles marked.
+
+    axis: what the losses are; words: what rows do, and what the quantiles are of.
+    """
+    do, what = words
     series = []
     for k, each in enumerate(rows, 1):
         n = len(each.losses)
@@ -38,20 +60,20 @@ def exceedance_plot(rows: Sequence[EvaluatedRows]) -> Plot:
     marked = levels < 1.0
     series.append(Series("", quantiles[0][marked], 1.0 - levels[marked], 1, "marks"))
     named = dict(zip(QUANTILES, quantiles[0], strict=True))
-    title = f"Half of the {rows[0].name} rows lose more than {brief(named[0.5])}, one in a hundred"
+    title = f"Half of the {rows[0].name} rows {do} more than {brief(named[0.5])}"
     return Plot(
-        title=f"{title} more than {brief(named[0.99])}",
-        alternative=f"Share of rows that lose at least so much, against the loss. Of the "
+        title=f"{title}, one in a hundred more than {brief(named[0.99])}",
+        alternative=f"Share of rows that {do} at least so much. Of the "
         f"{rows[0].name} rows: median {brief(named[0.5])}, quantile 0.9 {brief(named[0.9])}, "
         f"0.99 {brief(named[0.99])}, largest {brief(named[1.0])}.",
-        x_label="loss",
-        y_label="share of rows that lose at least so much",
+        x_label=axis,
+        y_label=f"share of rows that {do} at least so much",
         series=series,
         y_log=True,
         y_percent=True,
         note="Marks: quantiles 0.5, 0.75, 0.9, 0.95 and 0.99.",
         data=Table(
-            "Loss quantiles",
+            what,
             ["p", *(each.name for each in rows)],
             [
                 [f"{level:g}", *(brief(values[i]) for values in quantiles)]
@@ -62,8 +84,8 @@ def exceedance_plot(rows: Sequence[EvaluatedRows]) -> Plot:
     )
 
 
-def weight_plot(risk: str, rows: EvaluatedRows) -> Plot:
-    """How much each row counts, in units of the average row."""
+def weight_plot(risk: str, rows: EvaluatedRows, axis: str) -> Plot:
+    """How much each row counts, in units of the average row. axis: what the losses are."""
     n = len(rows.losses)
     relative = n * rows.weights
     steps = np.unique(np.rint(np.linspace(0, n - 1, MAX_POINTS)).astype(np.intp))
@@ -82,7 +104,7 @@ def weight_plot(risk: str, rows: EvaluatedRows) -> Plot:
         alternative=f"Weight that {risk} gives to a row, in units of the average row, against its "
         f"loss: {brief(float(relative[0]))} for the smallest, {brief(float(relative[-1]))} for the "
         "largest.",
-        x_label="loss",
+        x_label=axis,
         y_label=f"weight of a row in {risk}, average = 1",
         series=[Series("", rows.losses[at], relative[at], 1)],
         guides=[Guide("y", 1.0, "an average row")],

@@ -7,6 +7,7 @@ import pytest
 from helpers.house_prices import add_house_files
 from helpers.pages import check_page
 from helpers.program import lrisk, refusal
+from lrisk_cli.reports.facts import number
 
 FLAGS = ["houses.csv", "--target", "price", "--features", "area,rooms", "--risk", "mean", "--risk",
          "superquantile:0.9", "--rival", "trimmed-ml", "--corrupt", "label:0.3", "--holdout",
@@ -44,7 +45,7 @@ def test_the_page_has_the_figures_of_the_document(told):
     for method in document["methods"]:
         for name, cell in zip(names[:-1], rows[method["method"]], strict=False):
             mean, deviation = (method[kind].get(name) for kind in ("figures", "deviations"))
-            assert cell == ("" if mean is None else f"{mean:.4g} ± {deviation:.2g}")
+            assert cell == ("" if mean is None else f"{number(mean, 4)} ± {number(deviation, 2)}")
 
 
 def test_the_page_names_the_best_method_and_how_to_repeat_it(told):

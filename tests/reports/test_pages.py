@@ -229,7 +229,7 @@ def test_the_page_of_a_fit_tells_what_was_done_and_how_to_repeat_it(tmp_path):
     axes = " ".join(element.text for element in root.all("svg"))
     for label in (
         "objective", "gap, relative to what was gained", "rows that changed rank",
-        "share of rows that lose at least so much", "weight of a row in esrm:2",
+        "share of rows that are off by at least so much", "weight of a row in esrm:2",
         "target minus prediction",
     ):  # fmt: skip
         assert label in axes
@@ -272,3 +272,17 @@ def test_a_page_is_not_written_over_a_file_or_into_nowhere(tmp_path):
     run = lrisk(folder, "evaluate", "price.json", "houses.csv", "--html", "price.json", "--force")
     assert "price.json: is also an input" in refusal(run, 2)
     assert json.loads((folder / "price.json").read_text())["format"] == "lrisk-model"
+
+
+def test_the_page_of_a_fit_shows_errors_and_those_of_the_ordinary_fit(tmp_path):
+    folder = add_house_files(tmp_path)
+    arguments = ["fit", "houses.csv", "--target", "price", *COLUMNS, "--holdout", "0.2"]
+    text = write(folder, *arguments)
+    first = lrisk(folder, *arguments).stdout.splitlines()[0].removeprefix("result").strip()
+    root = check_page(text)
+    assert f"{first[0].upper()}{first[1:]}. Proved" in " ".join(each.text for each in root.all("p"))
+    heads = [element.text for element in root.all("th")]
+    assert heads.count("ordinary fit") == 2
+    assert "off by, in price" in text
+    assert "half squared error" in text
+    assert "ordinary fit" not in write(folder, *arguments, "--no-reference")
