@@ -74,6 +74,7 @@ def make_job(
             columns.parse(),
             intercept=False,
             aside=None if label is None else ("label", label),
+            pixels=image_shape is not None,
         ),
         clustering=search.parse(clusters.risk, seed),
         label=label,

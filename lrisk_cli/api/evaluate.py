@@ -41,7 +41,7 @@ from lrisk_cli.evaluation.table_evaluation import (
 from lrisk_cli.evaluation.warning_rules import warn_of_same_files, warn_of_table
 from lrisk_cli.evaluation.worst_rows import WorstRows
 from lrisk_cli.models.cluster_model import ClusterModel
-from lrisk_cli.models.loading import load_model, with_policies
+from lrisk_cli.models.loading import load_beside, with_policies
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.options import ModelFile
 from lrisk_cli.models.scoring import ROW_BYTES, RowTally, ScoredRows, score_table
@@ -178,7 +178,7 @@ class ClusterEvaluation:
 
 def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluation:
     """Load the model, score the table, evaluate; write the losses."""
-    model = load_model(job.model)
+    model = load_beside(job.model, job.data.names)
     _check_threshold(job, model)
     if isinstance(model, ClusterModel):
         if job.seed is not None:

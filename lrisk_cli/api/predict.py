@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.evaluation.warning_rules import warn_of_same_files
-from lrisk_cli.models.loading import load_model, with_policies
+from lrisk_cli.models.loading import load_beside, with_policies
 from lrisk_cli.models.scored import Scorer
 from lrisk_cli.models.scoring import RowTally, score_table
 from lrisk_cli.names import Missing, Unseen
@@ -50,7 +50,7 @@ class Predictions:
 
 def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictions:
     """One pass over the table, a batch of predictions at a time. stream: where no file is named."""
-    loaded = load_model(job.model)
+    loaded = load_beside(job.model, job.data.names)
     model = with_policies(job.model, loaded, job.missing, job.unseen, job.exposure)
     if job.output is not None:
         check_output(job.output, force=force, table=True)

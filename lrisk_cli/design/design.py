@@ -52,6 +52,7 @@ class DesignOptions:
     for losses that take one. scale_target: whether the target may be standardised at all. divider:
     the column by which rows are divided into folds, and the option that names it. spare: columns
     that have another use, by the option that names them; they are features only if named as such.
+    pixels: the features are grey values, so few whole numbers are no codes.
     """
 
     target: str | None
@@ -71,6 +72,7 @@ class DesignOptions:
     scale_target: bool = True
     divider: tuple[str, str] | None = None
     spare: tuple[tuple[str, str], ...] = ()
+    pixels: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ def read_design(
     )  # fmt: skip
     _check_enough(table.label, usable.counts)
     classes = options.task is Task.CLASSIFICATION
-    notes = find_hints(features, target, usable.rows, classes=classes)
+    notes = find_hints(features, target, usable.rows, classes=classes, pixels=options.pixels)
     repeated = note_duplicates(usable.rows) if split else ()
     usable = replace(usable, notes=(*usable.notes, *notes, *repeated))
     return RawDesign(table.label, features, target, usable, table.allowance)

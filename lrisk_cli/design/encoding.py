@@ -129,7 +129,10 @@ class Encoding:
         missing_cells = find_missing([target, *cells], batch.n_rows)
         if self.missing is Missing.ERROR:
             learnt = all(feature.fill is not None for feature in self.features)
-            refuse_missing(missing_cells, names, label, batch.source_row, fillable=learnt)
+            refuse_missing(
+                missing_cells, names, label, batch.source_row,
+                fillable=learnt, target=names[0] or None,
+            )  # fmt: skip
         n_decisive = len(names) if self.missing is Missing.DROP else 1
         drops = drop_reasons(missing_cells[:n_decisive], names)
         y = None if target is None else self.target.encode(target)
@@ -264,17 +267,25 @@ def count_filled(missing_cells: Flags, names: Sequence[str]) -> dict[str, int]:
 
 
 def refuse_missing(
-    missing_cells: Flags, names: Sequence[str], label: str, first_row: int, *, fillable: bool = True
+    missing_cells: Flags,
+    names: Sequence[str],
+    label: str,
+    first_row: int,
+    *,
+    fillable: bool = True,
+    target: str | None = None,
 ) -> None:
     """DataError that names the first missing cell, if there is one.
 
-    fillable: values to fill in can be learnt, or were.
+    fillable: values to fill in can be learnt, or were. target: the column that is never filled in.
     """
     if missing_cells.any():
         row = int(np.argmax(missing_cells.any(axis=0)))
         name = names[int(np.argmax(missing_cells[:, row]))]
         drop, impute = opt("missing", "drop"), opt("missing", "impute")
         remedy = f"pass {drop}" + f" or {impute}" * fillable
+        if name == target:
+            remedy = f"a target cannot be filled in, so pass {drop} to leave such rows out"
         raise DataError(
             f"{label}, column '{name}', row {first_row + row}: the cell is missing; {remedy}"
         )

@@ -50,9 +50,17 @@ class _Sampled:
 
 
 def find_hints(
-    columns: Sequence[Column], target: Column | None, raw: RawRows, *, classes: bool
+    columns: Sequence[Column],
+    target: Column | None,
+    raw: RawRows,
+    *,
+    classes: bool,
+    pixels: bool = False,
 ) -> Notes:
-    """Notes about the features. classes: the target holds classes, by the options."""
+    """Notes about the features. classes: the target holds classes, by the options.
+
+    pixels: the features are grey values, by the options.
+    """
     if len(raw.rows) < FEWEST_ROWS:
         return ()
     sample = _sample(raw, classes)
@@ -80,7 +88,7 @@ def find_hints(
         *_note_identifiers(_in_order(columns, identifiers)),
         *_note_large([name for name in large if name not in identifiers]),
         *(_note_leakage(name, how, target.name) for name, how in leaking if target is not None),
-        *_note_codes(codes),
+        *_note_codes([] if pixels else codes),
         *_note_marks(_marked(texts, raw.texts)),
     )
 

@@ -16,6 +16,7 @@ from lrisk_cli.design.columns.number import refuse_overflow
 from lrisk_cli.design.columns.registry import FEATURES, NUMERIC_FEATURES
 from lrisk_cli.design.raw_rows import RawRows, block_rows, count_missing
 from lrisk_cli.design.target import ClassTarget, NumberTarget, Target
+from lrisk_cli.design.text_targets import merge_spaces, refuse_written_numbers
 from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Scaling, Task
 from lrisk_cli.native.kernels import core
@@ -43,6 +44,8 @@ def decide_task(place: str, name: str, target: Array | Texts, task: Task) -> tup
                 f"{place}: holds text ({quote(text)}), and regression needs numbers; "
                 f"pass {opt('task', Task.CLASSIFICATION)} or {opt('dtype', f'{name}=number')}"
             )
+        if task is Task.AUTO:
+            refuse_written_numbers(place, target)
         why = (f"task: classification, because '{name}' holds text",)
         return Task.CLASSIFICATION, why if task is Task.AUTO else ()
     if task is not Task.AUTO:
@@ -65,8 +68,7 @@ def decide_task(place: str, name: str, target: Array | Texts, task: Task) -> tup
 def find_classes(place: str, name: str, target: Array | Texts) -> tuple[str, ...]:
     """The distinct values of a target: numbers in their order, texts in theirs."""
     if isinstance(target, Texts):
-        present = distinct(target.codes)
-        classes = sorted(target.values[code] for code in present)
+        classes = sorted(merge_spaces(target.values[code] for code in distinct(target.codes)))
     else:
         numbers = distinct(target)
         if max(abs(numbers[0]), abs(numbers[-1])) >= EXACT:

@@ -143,7 +143,9 @@ class _Survey:
         cells = [batch.columns[name] for name in self._names]
         missing_cells = find_missing(cells, batch.n_rows)
         if self._missing is Missing.ERROR:
-            refuse_missing(missing_cells, self._names, batch.source, batch.source_row)
+            refuse_missing(
+                missing_cells, self._names, batch.source, batch.source_row, target=self._names[0]
+            )
         lost = np.zeros(batch.n_rows, bool)
         for name, missing in zip(self._names, missing_cells, strict=True):
             if self._missing is Missing.DROP or name == self._names[0]:

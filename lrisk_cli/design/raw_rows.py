@@ -383,7 +383,9 @@ class _RowCollector:
         """Refuse missing cells, or blame the rows that have to go for them."""
         missing_cells = find_missing(list(columns.values()), batch.n_rows)
         if self._missing is Missing.ERROR:
-            refuse_missing(missing_cells, list(columns), batch.source, batch.source_row)
+            refuse_missing(
+                missing_cells, list(columns), batch.source, batch.source_row, target=self._target
+            )
         stop = batch.first_row + batch.n_rows
         if stop > len(self._blame):
             self._blame.resize(max(stop, len(self._blame) * 3 // 2), refcheck=False)

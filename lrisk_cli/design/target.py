@@ -131,10 +131,11 @@ class ClassTarget(Target):
         return f"{self.task} ({len(self.classes)} classes)"
 
     def encode(self, cells: Array | Texts) -> Codes:
-        """A missing or unknown class is -1."""
+        """A missing or unknown class is -1; spaces around a class count only if the fit's did."""
         texts = cells if isinstance(cells, Texts) else spell_numbers(cells)
         code = {label: position for position, label in enumerate(self.classes)}
-        codes = np.array([*(code.get(text, -1) for text in texts.values), -1], np.int32)
+        found = (code.get(text, code.get(text.strip(), -1)) for text in texts.values)
+        codes = np.array([*found, -1], np.int32)
         return codes[texts.codes]
 
     def in_units(self, values: Any) -> Any:

@@ -1,5 +1,6 @@
 """Read a model file of any kind."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -9,6 +10,7 @@ from lrisk_cli.errors import InvalidOption, LriskError, ModelError, UsageError, 
 from lrisk_cli.models.cluster_model import ClusterModel, build_clusters
 from lrisk_cli.models.model import Model, build_model
 from lrisk_cli.models.model_file import ModelFile, damaged, decode_file, read_file
+from lrisk_cli.tables.model_text import is_model_file
 from lrisk_cli.names import Missing, Unseen
 
 AnyModel = TypeVar("AnyModel", Model, ClusterModel, Model | ClusterModel)
@@ -24,6 +26,20 @@ def load_model(path: str | Path) -> Model | ClusterModel:
         return build_model(file) if isinstance(file, ModelFile) else build_clusters(file)
     except (LriskError, ValueError) as error:
         raise damaged(str(path), error) from None
+
+
+def load_beside(path: str | Path, data: Iterable[str]) -> Model | ClusterModel:
+    """The model of a file. data: the tables named beside it, one of which may be the model."""
+    try:
+        return load_model(path)
+    except ModelError:
+        swapped = next((each for each in data if is_model_file(each)), None)
+        if swapped is None or is_model_file(path):
+            raise
+        raise ModelError(
+            f"{path}: not a model file, and {swapped} is one: the two seem to be swapped; name the "
+            "model first, then the table"
+        ) from None
 
 
 def load_predictor(path: str | Path) -> Model:

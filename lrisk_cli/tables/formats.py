@@ -5,6 +5,7 @@ from typing import Any
 from lrisk_cli.errors import DataError
 from lrisk_cli.tables.arrow_files import ArrowReader
 from lrisk_cli.tables.csv_files import CsvReader
+from lrisk_cli.tables.model_text import is_model_file
 from lrisk_cli.tables.parquet_files import ParquetReader
 from lrisk_cli.tables.reader import Reader
 from lrisk_cli.tables.source import Source
@@ -32,6 +33,11 @@ def choose_reader(source: Source) -> Reader[Any]:
     for signature, finding in REFUSED:
         if source.start.startswith(signature):
             raise DataError(f"{source.label}: {finding}")
+    if source.start.startswith(b"{") and is_model_file(source.path):
+        raise DataError(
+            f"{source.label}: a model of lrisk, not a table; lrisk evaluate and lrisk predict take "
+            "the model first, then the table"
+        )
     binary = [each for each in READERS if each.signatures]
     if any(source.path.lower().endswith(each.suffixes) for each in binary):
         raise DataError(

@@ -25,6 +25,7 @@ Found: TypeAlias = tuple[list[Source], str]
 
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 SECONDS_ASLEEP = 0.5
+SCHEMES = "file://, s3://, gs://, hdfs:// and abfs://"
 
 
 def find_sources(names: Sequence[str]) -> tuple[tuple[Source, ...], tuple[str, ...]]:
@@ -93,6 +94,12 @@ def _expand_uri(uri: str) -> Found:
     except UnicodeDecodeError as error:
         raise DataError(f"{uri}: the address does not spell UTF-8; rename the file") from error
     except (OSError, pa.ArrowException) as error:
+        if "Unrecognized filesystem" in str(error):
+            scheme = uri.partition("://")[0]
+            raise DataError(
+                f"{uri}: lrisk does not read from {scheme}://, only from {SCHEMES}; download the "
+                "table first, or pass it through standard input as -"
+            ) from error
         raise unreadable(uri, error) from error
 
 
