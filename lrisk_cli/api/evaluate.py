@@ -24,6 +24,7 @@ from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.metrics import Figures, Intervals, parse_risks
 from lrisk_cli.evaluation.options.evaluating import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.page_rows import EvaluatedRows, PageRows
 from lrisk_cli.evaluation.rankings import losses_columns
 from lrisk_cli.evaluation.registry import (
     OF_CLUSTERS,
@@ -33,8 +34,6 @@ from lrisk_cli.evaluation.registry import (
     spell_metric,
 )
 from lrisk_cli.evaluation.table_evaluation import (
-    EvaluatedRows,
-    evaluated_rows,
     figures_of_losses,
     tally_table,
 )
@@ -240,16 +239,16 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     spectra: tuple[Spectrum, ...] = tuple(dict.fromkeys(asked))
     table = _open(job, model, checks, force=force)
     held_out = _find_held_out(model, table, report) if job.held_out else None
-    worst = WorstRows() if checks.github or job.page is not None else None
+    seen = PageRows() if checks.github or job.page is not None else None
     tally = tally_table(
-        model, table, job.id_column, keep=job.losses is not None, report=report, worst=worst,
+        model, table, job.id_column, keep=job.losses is not None, report=report, seen=seen,
         asked=checks.errors, threshold=job.threshold, held_out=held_out,
     )  # fmt: skip
     if job.losses is not None and tally.kept is not None:
         write_table(job.losses, _losses_columns(model, tally.kept))
     figures, intervals = figures_of_losses(tally.losses, spectra, job.seed, report)
     ascending = tally.losses.losses
-    page = None if job.page is None else evaluated_rows("evaluated", model, ascending, tally.sample)
+    paged = job.page is not None and seen is not None
     of_rows = figures_of(tally.rows, [Needs.ROWS, Needs.CELLS])
     classes = tally.losses.classes
     means = None if classes is None else classes.means
@@ -264,8 +263,8 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         checks=checks,
         gate_results=checks.apply(figures, others),
         paths=table.paths,
-        worst=[] if worst is None else worst.predicted(model),
-        rows=page,
+        worst=[] if seen is None else seen.worst.predicted(model),
+        rows=seen.evaluated("evaluated", model, ascending) if seen and paged else None,
         notes=table.notes,
         warnings=warnings,
         classes=classes,

@@ -12,7 +12,6 @@ from lrisk_cli.models.fitting import Scores, score_design
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.progress import Report
-from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.tables.table import Table
 
 
@@ -54,9 +53,9 @@ def evaluate(
             if scored and name == "training":
                 result.scored = replace(found, probabilities=None)
             if paged:
-                from lrisk_cli.evaluation.table_evaluation import sample_design
+                from lrisk_cli.evaluation.page_rows import rows_of_design
 
-                result.seen[name] = found.losses, sample_design(rows, found)
+                result.seen[name] = found.losses, rows_of_design(each.model, rows, found)
     if test is not None:
         _evaluate_table(results, test, report)
 
@@ -79,26 +78,27 @@ def _add_figures(each: Evaluated, name: str, design: Design, scored: Scores) -> 
 
 def _evaluate_table(results: Sequence[FitResult], table: Table, report: Report) -> None:
     """Add the figures of each model on a table, which is read once; they encode it alike."""
-    from lrisk_cli.evaluation.table_evaluation import SAMPLED_ROWS, make_tally
+    from lrisk_cli.evaluation.page_rows import PageRows
+    from lrisk_cli.evaluation.table_evaluation import make_tally
     from lrisk_cli.models.scoring import RowTally, columns_of, score_table
 
     subjects = _subjects(results)
     models = [each.model for each in subjects]
     tallies = [make_tally(model) for model in models]
-    samples = [RowSample(SAMPLED_ROWS) for _ in models]
+    views = [PageRows(tally.classes) for tally in tallies]
     first = models[0]
     columns, digest = columns_of(first.encoding), RowDigest()
     for scored, _ in score_table(first, table, columns, None, RowTally(), report):
         targets = scored.known_targets
         digest.add(scored.encoded.rows, targets)
-        for model, tally, sample in zip(models, tallies, samples, strict=True):
+        for model, tally, view in zip(models, tallies, views, strict=True):
             Z, exposure = model.margins(scored.encoded.rows), scored.encoded.exposure
             predictions = model.predict(Z, exposure)
             losses = model.losses(Z, targets, exposure)
             tally.add(losses, targets, predictions, model.row_loss.probabilities(Z))
-            sample.add(scored.rows, predictions, targets)
+            view.add(scored.rows, losses, None, targets, predictions)
     for each, tally in zip(subjects, tallies, strict=True):
         each.take("test", tally)
-    for result, tally, sample in zip(results, tallies, samples, strict=False):
-        result.seen["test"] = (tally.losses, sample)
+    for result, tally, view in zip(results, tallies, views, strict=False):
+        result.seen["test"] = (tally.losses, view)
         result.warnings = warn_of_learned_rows(result.model.fit, digest.text)

@@ -12,14 +12,13 @@ from lrisk_cli.evaluation.metrics import Figures, Tally, parse_risks, tally_figu
 from lrisk_cli.models.fitting import Fitted, Scores
 from lrisk_cli.models.model import Model
 from lrisk_cli.solvers.solution import Epoch
-from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.types import Array
 from lrisk_cli.warnings import Warnings, each_once
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
+    from lrisk_cli.evaluation.page_rows import EvaluatedRows, PageRows
     from lrisk_cli.evaluation.selection import CrossValidation
-    from lrisk_cli.evaluation.table_evaluation import EvaluatedRows
 
 
 @dataclass(slots=True)
@@ -47,8 +46,8 @@ class FitResult:
     """One fit. figures: by the rows they are of, "training" and, if any, those to test on.
 
     scored: only where a file is to hold it. seconds: those of the solver. seen: for a page, losses
-    and a sample of the rows, by the rows they are of. means: of class probabilities, by rows too.
-    reference: the ordinary fit, if wanted.
+    and what it shows of the rows, by the rows they are of. means: of class probabilities, by rows
+    too. reference: the ordinary fit, if wanted.
     """
 
     fitted: Fitted
@@ -56,7 +55,7 @@ class FitResult:
     seconds: float
     figures: dict[str, Figures] = field(default_factory=dict)
     scored: Scores | None = None
-    seen: dict[str, tuple[Array, RowSample]] = field(default_factory=dict)
+    seen: "dict[str, tuple[Array, PageRows]]" = field(default_factory=dict)
     warnings: Warnings = ()
     means: dict[str, "MeanProbabilities"] = field(default_factory=dict)
     reference: Reference | None = None
@@ -100,11 +99,9 @@ class FitResult:
 
     def evaluated_rows(self) -> "list[EvaluatedRows]":
         """What a page draws of the rows, where a page was asked for."""
-        from lrisk_cli.evaluation.table_evaluation import evaluated_rows
-
         return [
-            evaluated_rows(name, self.model, np.sort(losses), sample)
-            for name, (losses, sample) in self.seen.items()
+            rows.evaluated(name, self.model, np.sort(losses))
+            for name, (losses, rows) in self.seen.items()
         ]
 
 

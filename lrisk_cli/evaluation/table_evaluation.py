@@ -1,4 +1,4 @@
-"""Evaluate a model on the rows of a table: figures of the losses, and what a page draws of them."""
+"""Evaluate a model on the rows of a table, in one pass: figures of the losses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lrisk_cli.design.design import Design
 from lrisk_cli.evaluation.metrics import (
     Figures,
     Intervals,
@@ -17,7 +16,6 @@ from lrisk_cli.evaluation.metrics import (
 )
 from lrisk_cli.evaluation.prediction_spread import PredictionSpread
 from lrisk_cli.evaluation.warning_rules import add_scored, make_spread
-from lrisk_cli.models.fitting import Scores
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.models.scored import ScoredBatch
@@ -29,47 +27,27 @@ from lrisk_cli.models.scoring import (
     score_table,
 )
 from lrisk_cli.progress import Report
-from lrisk_cli.risk.row_weights import row_weights
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.risk.value import sort_losses
-from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.tables.table import Table
-from lrisk_cli.types import Array, Flags
+from lrisk_cli.types import Flags
 
 if TYPE_CHECKING:
-    from lrisk_cli.evaluation.worst_rows import WorstRows
-
-# Rows whose predictions are kept for a picture.
-SAMPLED_ROWS = 1500
+    from lrisk_cli.evaluation.page_rows import PageRows
 
 
 @dataclass(slots=True)
 class TableTally:
     """What one pass over a table leaves behind. kept: all rows, where a file is to hold them.
 
-    sample: predictions and targets of a few rows, as numbers. spread, digest: for warnings.
+    spread, digest: for warnings.
     """
 
     losses: Tally
     rows: RowTally
     kept: ScoredRows | None
-    sample: RowSample
     spread: PredictionSpread
     digest: RowDigest
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EvaluatedRows:
-    """Rows with their losses. losses: ascending, weights: those of the risk in the same order.
-
-    predictions, targets: of a sample of the rows; codes where they are classes.
-    """
-
-    name: str
-    losses: Array
-    weights: Array
-    predictions: Array
-    targets: Array
 
 
 def make_tally(model: Model, asked: Sequence[str] = ()) -> Tally:
@@ -84,15 +62,15 @@ def tally_table(
     *,
     keep: bool,
     report: Report,
-    worst: "WorstRows | None" = None,
+    seen: "PageRows | None" = None,
     asked: Sequence[str] = (),
     threshold: float | None = None,
     held_out: Flags | None = None,
 ) -> TableTally:
     """One pass over the table; only losses and scores stay in memory, unless the rows are kept.
 
-    worst: takes the rows with the largest losses, where they are asked for. asked: metrics beyond
-    the usual. threshold: of two classes, the least probability at which the second is predicted.
+    seen: takes what a page shows of the rows, where one is asked for. asked: metrics beyond the
+    usual. threshold: of two classes, the least probability at which the second is predicted.
     held_out: among the usable rows, where only the rows held out by the fit are evaluated.
     """
     kept = ScoredRows() if keep else None
@@ -100,7 +78,6 @@ def tally_table(
         make_tally(model, asked),
         RowTally(),
         kept,
-        RowSample(SAMPLED_ROWS),
         make_spread(model),
         RowDigest(),
     )
@@ -119,14 +96,15 @@ def tally_table(
             scored = decide(scored, threshold)
         losses, targets = scored.known_losses, scored.known_targets
         found.losses.add(losses, targets, scored.predictions, scored.probabilities)
-        found.sample.add(scored.rows, scored.predictions, targets)
         found.digest.add(scored.encoded.rows, targets)
         add_scored(found.spread, scored)
         if kept is not None:
             kept.add(scored, ids)
-        if worst is not None:
-            worst.add(scored.rows, losses, ids, targets, scored.predictions)
+        if seen is not None:
+            seen.add(scored.rows, losses, ids, targets, scored.predictions)
     found.rows.require_used(table.label, "evaluate")
+    if seen is not None:
+        seen.classes = found.losses.classes
     return found
 
 
@@ -135,18 +113,6 @@ def decide(scored: ScoredBatch, threshold: float) -> ScoredBatch:
     assert scored.probabilities is not None  # noqa: S101
     codes = np.asarray(scored.probabilities[:, 1] >= threshold, dtype=np.int32)
     return replace(scored, predictions=codes)
-
-
-def sample_design(design: Design, scored: Scores) -> RowSample:
-    """A few rows of a design as tally_table keeps them."""
-    sample = RowSample(SAMPLED_ROWS)
-    sample.add(design.row_numbers, scored.predictions, design.targets)
-    return sample
-
-
-def evaluated_rows(name: str, model: Model, ascending: Array, sample: RowSample) -> EvaluatedRows:
-    """What the figures of a page are drawn from. ascending: sorted losses, (n,)."""
-    return EvaluatedRows(name, ascending, row_weights(ascending, model.spectrum), *sample.columns)
 
 
 def figures_of_losses(

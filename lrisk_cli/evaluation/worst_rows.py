@@ -1,10 +1,10 @@
 """The rows with the largest losses, found while rows are scored, and sentences about them."""
 
+from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from lrisk_cli.evaluation.rankings import largest_first
@@ -13,6 +13,19 @@ from lrisk_cli.types import Array
 
 # GitHub shows ten annotations of a kind for each step: nine rows, and how many there are.
 MOST_SHOWN = 9
+# A page shows more.
+MOST_KEPT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class WorstRow:
+    """A row that loses much, its target and its prediction in words."""
+
+    row: int
+    id: object
+    target: str
+    prediction: str
+    loss: float
 
 
 class WorstRows:
@@ -21,11 +34,9 @@ class WorstRows:
     def __init__(self) -> None:
         self._rows: list[tuple[float, int, Any, list[Any]]] = []
 
-    def add(
-        self, rows: NDArray[np.int64], losses: Array, ids: pa.Array | None, *others: NDArray[Any]
-    ) -> None:
-        """Take one batch. others: arrays of what else to keep of a row. All (n,)."""
-        indices = largest_first(losses, MOST_SHOWN).tolist() if len(losses) else []
+    def add(self, rows: NDArray[np.int64], losses: Array, ids: Any, *others: NDArray[Any]) -> None:
+        """Take one batch. ids: Arrow or None; others: what else to keep of a row. All (n,)."""
+        indices = largest_first(losses, MOST_KEPT).tolist() if len(losses) else []
         new = [
             (
                 float(losses[k]),
@@ -35,23 +46,29 @@ class WorstRows:
             )
             for k in indices
         ]
-        self._rows = sorted([*self._rows, *new], key=lambda row: -row[0])[:MOST_SHOWN]
+        self._rows = sorted([*self._rows, *new], key=lambda row: -row[0])[:MOST_KEPT]
+
+    def rows(self, model: Model) -> list[WorstRow]:
+        """Rows that were added with their targets and predictions, the largest loss first."""
+        spell = model.target.spell
+        return [
+            WorstRow(row, id_, spell(target), spell(prediction), loss)
+            for loss, row, id_, (target, prediction) in self._rows
+        ]
 
     def predicted(self, model: Model) -> list[str]:
         """Sentences for rows that were added with their targets and predictions."""
-        spell, name = model.target.spell, model.target.name
-        sentences = []
-        for loss, row, id_, others in self._rows:
-            target, prediction = map(spell, others)
-            words = f"loss {loss:.6g}; {name} is {target}, predicted {prediction}"
-            sentences.append(f"{name_row(row, id_)}: {words}")
-        return sentences
+        return [
+            f"{name_row(each.row, each.id)}: loss {each.loss:.6g}; {model.target.name} is "
+            f"{each.target}, predicted {each.prediction}"
+            for each in self.rows(model)[:MOST_SHOWN]
+        ]
 
     def clustered(self) -> list[str]:
         """Sentences for rows that were added with their clusters."""
         return [
             f"{name_row(row, id_)}: {sqrt(loss):.6g} from the centre of cluster {cluster}"
-            for loss, row, id_, (cluster,) in self._rows
+            for loss, row, id_, (cluster,) in self._rows[:MOST_SHOWN]
         ]
 
 

@@ -1,6 +1,7 @@
 """The pages of `cluster` and of `evaluate` for clusters: groups, centres, outliers, the search."""
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,12 +78,14 @@ def cluster_evaluation_page(
         ),
         *gates_section(found.gate_results),
         *_row_sections(model, evaluated, seen, shape),
-        Section("What was done", [facts_block(_facts(model, evaluated, found.path))]),
+        Section(
+            "What was done", [facts_block(_facts(model, evaluated, PurePath(found.path).name))]
+        ),
     ]
     lead = _lead(model, evaluated)
     if found.gate_results:
         lead += f" {count_failed(found.gate_results)}."
-    title = f"{found.path} on {evaluated.counts.used:,} rows"
+    title = f"{PurePath(found.path).name} on {evaluated.counts.used:,} rows"
     return Page("evaluate", title, lead, sections, command_line)
 
 

@@ -1,13 +1,15 @@
 """The pages of a fit and of an evaluation: the results, and how far to trust them."""
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from lrisk_cli.evaluation.metrics import Figures, Intervals
 from lrisk_cli.evaluation.registry import error_names
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import WORST_TENTH
-from lrisk_cli.reports.facts import count_failed, number, rows_fact
+from lrisk_cli.reports.class_pages import class_section, worst_section
+from lrisk_cli.reports.facts import count_failed, decision_facts, number, rows_fact
 from lrisk_cli.reports.figure_facts import (
     ORDINARY,
     figures_grid,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
     from lrisk_cli.api.fit_result import FitResult, Fits
 
+# Errors named beside the main figures.
+MAIN_ERRORS = ("rmse", "mae", "r2", "deviance", "accuracy", "majority_accuracy", "roc_auc")
 MAX_COEFFICIENTS = 40
 MAX_OUTPUTS = 8
 UNITS = (
@@ -52,11 +56,10 @@ UNITS = (
 def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
     """A fit: its proof, its run, its losses, its coefficients."""
     model, counts = result.model, fits.counts
-    plots = run_plots(model, result.epochs, counts.used)
+    plots = run_plots(model, result.epochs, counts.used, converged=result.converged)
     run = [draw(plot, f"run{k}") for k, plot in enumerate(plots)]
-    seen = [
-        draw(plot, f"rows{k}") for k, plot in enumerate(row_plots(model, result.evaluated_rows()))
-    ]
+    rows = result.evaluated_rows()
+    seen = [draw(plot, f"rows{k}") for k, plot in enumerate(row_plots(model, rows))]
     reference = None if result.reference is None else result.reference.figures
     notes = notes_block((*fits.notes, *result.notes), result.warnings)
     sections = [
@@ -65,9 +68,11 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
             [_fit_tiles(result), *notes],
         ),
         Section("Losses", [*seen, _figures_table(model, result.figures, reference)]),
+        *class_section(model, rows),
         Section("The run", [*run, facts_block(run_facts(model), beside=bool(run))]),
         *_choice(model),
         *_coefficients(model),
+        *worst_section(model, rows[-1]),
         Section("What was done", [facts_block([*model_facts(model), rows_fact(counts)])]),
     ]
     lead = f"{_first_upper(result_fact(result).text)}. {_first_upper(proof_sentence(model))}."
@@ -78,9 +83,11 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
 def evaluation_page(found: "Evaluation", command_line: str) -> Page:
     """A model evaluated on a table: its figures, its losses, the gates."""
     model, counts, figures = found.model, found.counts, found.figures
-    plots = [] if found.rows is None else row_plots(model, [found.rows])
+    rows = [] if found.rows is None else [found.rows]
+    plots = row_plots(model, rows) if rows else []
     seen = [draw(plot, f"rows{k}") for k, plot in enumerate(plots)]
-    facts = [*model_facts(model, found.path), rows_fact(counts)]
+    name = PurePath(found.path).name
+    facts = [*model_facts(model, name), *decision_facts(found), rows_fact(counts)]
     sections = [
         Section(
             "At a glance",
@@ -93,12 +100,14 @@ def evaluation_page(found: "Evaluation", command_line: str) -> Page:
         Section(
             "Losses", [*seen, _figures_table(model, {"value": figures}, intervals=found.intervals)]
         ),
+        *class_section(model, rows),
+        *(section for each in rows for section in worst_section(model, each)),
         Section("What was done", [facts_block(facts)]),
     ]
     lead = f"{counts.used:,} rows evaluated: {_errors(figures)}."
     if found.gate_results:
         lead += f" {count_failed(found.gate_results)}."
-    return Page("evaluate", f"{found.path} on {counts.used:,} rows", lead, sections, command_line)
+    return Page("evaluate", f"{name} on {counts.used:,} rows", lead, sections, command_line)
 
 
 def _fit_tiles(result: "FitResult") -> Tiles:
@@ -140,8 +149,9 @@ def _loss_tile(
 
 
 def _errors(figures: Figures) -> str:
-    """ "rmse 0.65, mae 0.5, r2 0.36"."""
-    known = [(name, figures[name]) for name in error_names(figures)]
+    """ "rmse 0.65, mae 0.5, r2 0.36": those that say most; the table has all."""
+    names = [name for name in error_names(figures) if name in MAIN_ERRORS]
+    known = [(name, figures[name]) for name in names]
     return ", ".join(f"{name} {number(value, 3)}" for name, value in known if value is not None)
 
 

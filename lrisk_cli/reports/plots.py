@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from lrisk_cli.evaluation.page_rows import EvaluatedRows
 from lrisk_cli.evaluation.quantiles import quantile_ranks
-from lrisk_cli.evaluation.table_evaluation import EvaluatedRows
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
 from lrisk_cli.reports.figure_facts import unit_of
@@ -30,9 +30,10 @@ def row_plots(model: Model, rows: Sequence[EvaluatedRows]) -> list[Plot]:
     squared = model.row_loss.quadratic
     losses = [_in_units(model, each) for each in rows]
     axis = unit_of(model) if squared else "loss"
+    weights = weight_plot(model.risk, losses[0], axis)
     return [
         exceedance_plot(losses, axis, SQUARED if squared else PLAIN),
-        weight_plot(model.risk, losses[0], axis),
+        *([weights] if weights else []),
         errors(model, last),
     ]
 
@@ -84,18 +85,21 @@ def exceedance_plot(rows: Sequence[EvaluatedRows], axis: str, words: tuple[str, 
     )
 
 
-def weight_plot(risk: str, rows: EvaluatedRows, axis: str) -> Plot:
-    """How much each row counts, in units of the average row. axis: what the losses are."""
+def weight_plot(risk: str, rows: EvaluatedRows, axis: str) -> Plot | None:
+    """How much each row counts, in units of the average row; None where all count the same.
+
+    axis: what the losses are.
+    """
     n = len(rows.losses)
     relative = n * rows.weights
+    if float(np.ptp(relative)) < 1e-9:
+        return None
     steps = np.unique(np.rint(np.linspace(0, n - 1, MAX_POINTS)).astype(np.intp))
     top = n - np.unique(np.rint(np.geomspace(1, n, MAX_POINTS)).astype(np.intp))
     at = np.union1d(steps, top)
     n_counting = int(np.count_nonzero(relative > 0.0))
     if n_counting < n:
         title = f"{n_counting:,} of {n:,} rows carry all the weight of {risk}"
-    elif relative[-1] - relative[0] < 1e-9:
-        title = "Every row weighs the same"
     else:
         title = f"The largest loss weighs {relative[-1]:.3g} times an average row, the smallest "
         title += f"{relative[0]:.2g} times"
@@ -176,14 +180,16 @@ def probability_plot(model: Model, rows: EvaluatedRows) -> Plot:
     )
 
 
-def run_plots(model: Model, epochs: Sequence[Epoch], n_rows: int) -> list[Plot]:
-    """The course of a fit: objective and bound, gap, and rows that change rank."""
+def run_plots(model: Model, epochs: Sequence[Epoch], n_rows: int, *, converged: bool) -> list[Plot]:
+    """The course of a fit: objective and bound, gap, and rows that change rank.
+
+    The last only where the gap asked for was not proved: a proof says more than settled ranks.
+    """
     if len(epochs) < 2:
         return []
-    plots = [objective_plot(model, epochs)]
-    gap = gap_plot(model, epochs)
-    ranks = rank_plot(epochs, n_rows)
-    return [*plots, *filter(None, (gap, ranks))]
+    proved = converged and model.fit.gap is not None
+    ranks = None if proved else rank_plot(epochs, n_rows)
+    return [*filter(None, (objective_plot(model, epochs), gap_plot(model, epochs), ranks))]
 
 
 def objective_plot(model: Model, epochs: Sequence[Epoch]) -> Plot:

@@ -219,7 +219,7 @@ def test_markup_in_the_data_stays_text_on_every_page(evil, target):
 def test_the_page_of_a_fit_tells_what_was_done_and_how_to_repeat_it(tmp_path):
     folder = add_house_files(tmp_path)
     arguments = ["fit", "houses.csv", "--target", "price", *COLUMNS, "--risk", "esrm:2"]
-    arguments += ["--solver", "lsvrg", "--max-passes", "30", "--holdout", "0.1"]
+    arguments += ["--solver", "lsvrg", "--max-passes", "5", "--holdout", "0.1"]
     text = write(folder, *arguments)
     root = check_page(text)
     assert f"lrisk {' '.join(arguments)} --html page.html --force" in text
@@ -233,6 +233,24 @@ def test_the_page_of_a_fit_tells_what_was_done_and_how_to_repeat_it(tmp_path):
         "target minus prediction",
     ):  # fmt: skip
         assert label in axes
+
+
+def test_panels_that_say_nothing_are_left_out(tmp_path):
+    folder = add_house_files(tmp_path)
+    text = write(folder, "fit", "houses.csv", "--target", "price", *COLUMNS, "--risk", "mean")
+    axes = " ".join(element.text for element in check_page(text).all("svg"))
+    # All rows weigh the same, and the order of the losses is of no interest after a proof.
+    assert "weight of a row" not in axes
+    assert "rows that changed rank" not in axes
+    assert "target minus prediction" in axes
+
+
+def test_files_are_named_without_their_folders(tmp_path):
+    folder = add_house_files(tmp_path)
+    model = str(folder / "price.json")
+    root = check_page(write(folder, "evaluate", model, "houses.csv"))
+    assert [element.text for element in root.all("h1")] == ["price.json on 300 rows"]
+    assert not [element for element in root.all("dd") if str(folder) in element.text]
 
 
 def test_a_page_does_not_change_the_model(tmp_path):
