@@ -10,8 +10,8 @@ from lrisk_cli.errors import InvalidOption, LriskError, ModelError, UsageError, 
 from lrisk_cli.models.cluster_model import ClusterModel, build_clusters
 from lrisk_cli.models.model import Model, build_model
 from lrisk_cli.models.model_file import ModelFile, damaged, decode_file, read_file
-from lrisk_cli.tables.model_text import is_model_file
 from lrisk_cli.names import Missing, Unseen
+from lrisk_cli.tables.model_text import is_model_file
 
 AnyModel = TypeVar("AnyModel", Model, ClusterModel, Model | ClusterModel)
 
