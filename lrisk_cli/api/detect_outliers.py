@@ -12,7 +12,7 @@ from lrisk_cli.evaluation.metrics import parse_risks
 from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
 from lrisk_cli.models.fitting import FitOptions
-from lrisk_cli.models.loading import load_model, with_policies
+from lrisk_cli.models.loading import load_beside, with_policies
 from lrisk_cli.models.model import Model, save_model
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.outliers.detection import (
@@ -130,7 +130,7 @@ def _rank_by(
 
 def _load(job: Job, path: str) -> Model | ClusterModel:
     """The model of a file; its target must be the one that was named, if any."""
-    model, target = load_model(path), job.columns.target
+    model, target = load_beside(path, job.data.names), job.columns.target
     if isinstance(model, ClusterModel):
         if target is not None:
             raise InvalidOption("target", f": {path} holds clusters, which have none; leave it out")

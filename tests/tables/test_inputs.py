@@ -198,9 +198,16 @@ def test_an_address_that_is_not_utf8_is_refused(uri):
         open_table([uri])
 
 
-@pytest.mark.parametrize("uri", ["gopher://a/b.csv", "file://[/x", "://"])
+@pytest.mark.parametrize("uri", ["file://[/x", "://"])
 def test_an_address_that_nothing_opens_is_refused(uri):
     with pytest.raises(DataError, match=r"cannot be read \("):
+        open_table([uri])
+
+
+@pytest.mark.parametrize("uri", ["gopher://a/b.csv", "https://a/b.csv", "sqlite:///a.db"])
+def test_an_address_of_an_unknown_kind_is_answered_with_the_known_ones(uri):
+    scheme = uri.partition(":")[0]
+    with pytest.raises(DataError, match=rf"does not read from {scheme}://, only from file://"):
         open_table([uri])
 
 
