@@ -31,6 +31,9 @@ from lrisk_cli.tables.table import Table, check_apart, check_output, open_table,
 from lrisk_cli.types import Array
 from lrisk_cli.warnings import count_warnings
 
+# Outliers that a page lists.
+MOST_SHOWN = 50
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -73,8 +76,9 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         _save(job.save_model, subject.model)
     every = job.output is not None
     ranked = rank_rows(
-        subject, losses, job.top, explain_all=every or job.html is not None, name_all=every
-    )
+        subject, losses, job.top, explain_all=every or job.html is not None, name_all=every,
+        n_outliers=0 if job.html is None else MOST_SHOWN,
+    )  # fmt: skip
     clock.lap("rank_s")
     if job.output is not None:
         write_parts(job.output, ranking_parts(ranked, losses))
@@ -91,7 +95,7 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         threshold=subject.threshold,
         n_outliers=int(np.count_nonzero(ranked.outliers)),
         figures=figures,
-        top=ranked.top,
+        top=ranked.top[: job.top],
         named=count_named(ranked.explained.reasons),
         curve=score_curve(subject, ascending),
         gate_results=job.checks.apply(figures, count_warnings(subject.warnings)),
@@ -99,6 +103,7 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         ranking_path=job.output,
         timings=clock.timings(),
         warnings=subject.warnings,
+        shown=ranked.top,
     )
 
 
