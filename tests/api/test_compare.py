@@ -37,6 +37,10 @@ def compared(
         asked, RowLoss(loss=loss), Penalty(l2=0.01), ModelOptions(), KernelOptions(), Stopping(),
         Solver(), seed=0,
     )  # fmt: skip
+    fits = FitsOptions(
+        asked, RowLoss(loss=loss), Penalty(l2=0.01), ModelOptions(), KernelOptions(), Stopping(),
+        Solver(), seed=0,
+    )  # fmt: skip
     job = make_job(Data(data=(data,)), columns, fits, splits, html=None)
     return run(job, silent, force=False)
 

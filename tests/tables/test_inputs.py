@@ -204,11 +204,10 @@ def test_an_address_that_nothing_opens_is_refused(uri):
         open_table([uri])
 
 
-@pytest.mark.parametrize("uri", ["gopher://a/b.csv", "https://a/b.csv", "sqlite:///a.db"])
-def test_an_address_of_an_unknown_kind_is_answered_with_the_known_ones(uri):
-    scheme = uri.partition(":")[0]
-    with pytest.raises(DataError, match=rf"does not read from {scheme}://, only from file://"):
-        open_table([uri])
+@pytest.mark.parametrize("scheme", ["gopher", "http", "sqlite"])
+def test_an_address_of_an_unknown_kind_is_refused_with_those_that_are_read(scheme):
+    with pytest.raises(DataError, match=rf"does not read from {scheme}://, only from file://, s3"):
+        open_table([f"{scheme}://a/b.csv"])
 
 
 # Every command reads alike
