@@ -271,3 +271,20 @@ def test_the_same_file_twice_is_a_warning(x, capsys):
     found = document(fit(capsys, "plain.csv", "plain.csv", "--json"))
     assert "same_file" in [each["code"] for each in found["warnings"]]
     assert found["rows"]["read"] == 2 * N
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], ["risk"]),
+        (["--risk", "mean"], []),
+        (["--cv", "2", "--l2", "1,2"], ["risk"]),
+        (["--cv", "2", "--risk", "mean,extremile:2"], ["choice"]),
+        (["--cv", "2", "--risk", "mean,extremile:2", "--select-by", "rmse"], []),
+        (["--cv", "2", "--risk", "mean", "--l2", "1,2"], []),
+    ],
+)
+def test_a_changed_default_is_said_once_where_it_is_relied_on(arguments, said, x, capsys):
+    notes = document(fit(capsys, "plain.csv", *arguments, "--json"))["notes"]
+    changed = [note for note in notes if "the default since 0.2.0" in note]
+    assert [note.partition(":")[0] for note in changed] == said
