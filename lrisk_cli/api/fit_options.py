@@ -22,7 +22,7 @@ from lrisk_cli.models.options import (
     default_risk_notes,
     suit_columns,
 )
-from lrisk_cli.names import Task
+from lrisk_cli.names import DEFAULT_RISK, FORMER_RISK, Task
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.solvers.select import SolverOptions
 from lrisk_cli.solvers.solution import Limits
@@ -66,7 +66,7 @@ def make_job(
         test=validation.test,
         asked=asked,
         reference=output.reference,
-        notes=(*default_risk_notes(model.risk), *notes),
+        notes=(*default_risk_notes(model.risk), *_choice_notes(validation, fits), *notes),
         files=name_files(
             asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1
         ),
@@ -126,6 +126,17 @@ def make_scheme(
             "l2", f": several penalties need {opt('cv')} to choose one of them; add {add}"
         )
     return None
+
+
+def _choice_notes(validation: Validation, fits: Sequence[FitOptions]) -> tuple[str, ...]:
+    """What to say where several risks are chosen from by the default metric."""
+    several = len({str(fit.risk) for fit in fits}) > 1
+    if validation.cv is None or validation.select_by is not None or not several:
+        return ()
+    return (
+        f"choice: by {DEFAULT_RISK}, the default since 0.2.0; pass {opt('select_by', FORMER_RISK)} "
+        "for the former one",
+    )
 
 
 def _refuse_without_folds(validation: Validation, add: str) -> None:

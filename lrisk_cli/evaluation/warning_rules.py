@@ -91,6 +91,14 @@ def warn_of_no_gain(model: Model, design: Design) -> Warnings:
     return (CodedWarning("no_gain", text),)
 
 
+def warn_of_learning(model: Model, design: Design) -> Warnings:
+    """A fit that has learned nearly nothing from its rows."""
+    return (
+        *warn_of_constant(constant=predicts_constant(model, design)),
+        *warn_of_no_gain(model, design),
+    )
+
+
 def milder_risk(spectrum: Spectrum) -> str | None:
     """The harshest of extremile:2 and the mean that is milder: less weight on the worst tenth."""
     of_tail = _tail_weight(spectrum)

@@ -131,7 +131,9 @@ def _evaluation_tiles(model: Model, figures: Figures) -> Tiles:
         items.append(_loss_tile(model, "worst tenth", figures, WORST_TENTH))
     largest = "largest error" if model.row_loss.quadratic else "largest loss"
     items.append(_loss_tile(model, largest, figures, "max"))
-    items += [(name, brief(figures[name]), "") for name in error_names(figures)[:1]]
+    # The root of the mean square is the typical error.
+    errors = [name for name in error_names(figures) if name != "rmse"]
+    items += [(name, brief(figures[name]), "") for name in errors[:1]]
     return Tiles(items)
 
 
