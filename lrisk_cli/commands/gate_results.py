@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lrisk_cli.colours import Style, paint
 from lrisk_cli.errors import ExitCode, UsageError, opt, printable
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def conclude(
         if result.warned
     ]
     for sentence in (*warned, *skipped):
-        print(f"lrisk: warning: {plain(sentence)}", file=sys.stderr)
+        _print_warning(plain(sentence))
     print_warnings(warnings)
     if checks.junit is not None:
         from lrisk_cli.reports.junit import junit_document
@@ -53,7 +54,12 @@ def conclude(
 def print_warnings(warnings: "Sequence[CodedWarning]") -> None:
     """One line for each on standard error, also where messages are not wanted."""
     for warning in warnings:
-        print(f"lrisk: warning: {printable(warning.line)}", file=sys.stderr)
+        _print_warning(printable(warning.line))
+
+
+def _print_warning(sentence: str) -> None:
+    word = paint("warning:", Style.WARNING, sys.stderr)
+    print(f"lrisk: {word} {sentence}", file=sys.stderr)
 
 
 def _annotate(

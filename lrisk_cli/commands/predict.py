@@ -46,6 +46,7 @@ def predict(
     from lrisk_cli.reports.documents import prediction_document, print_document
     from lrisk_cli.reports.facts import describe_rows
     from lrisk_cli.reports.progress import ProgressDisplay
+    from lrisk_cli.tables.places import place_name
 
     path, place = model.model, output.output
     if document.json and place is None:
@@ -65,6 +66,6 @@ def predict(
         sys.stdout.buffer.flush()
         if document.json:
             print_document(prediction_document(done))
-        written = [f"written to {place}"] if place else []
+        written = [f"written to {place_name(place)}"] if place else []
         report.conclude("; ".join([describe_rows(done.counts), *written, *done.notes]))
     print_warnings(done.warnings)

@@ -117,8 +117,11 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path):
 
 
 def test_impossible_outputs_are_refused_before_any_work(tmp_path):
-    with pytest.raises(UsageError, match="does not exist; create it first"):
-        check_output(tmp_path / "no" / "m.json", force=False)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"file is not a folder; choose another name"):
+        check_output(tmp_path / "file" / "new" / "m.json", force=False)
+    with pytest.raises(UsageError, match="is a folder; name a file in it"):
+        check_output(f"{tmp_path}/new/", force=False)
     with pytest.raises(UsageError, match="is a folder; name a file in it"):
         check_output(tmp_path, force=True)
     with pytest.raises(UsageError, match=r"unknown kind of table '\.xls'; use \.csv, \.tsv"):
