@@ -8,6 +8,7 @@ from lrisk_cli.reports.facts import (
     Fact,
     Grid,
     document_of,
+    named_gates_document,
     note_facts,
     number,
     plain,
@@ -15,7 +16,7 @@ from lrisk_cli.reports.facts import (
     warnings_document,
 )
 from lrisk_cli.reports.figure_facts import better_marked
-from lrisk_cli.reports.terminal import print_facts, print_grid, print_text
+from lrisk_cli.reports.terminal import print_facts, print_grid, print_named_gates, print_text
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.comparison import Comparison, MethodResult
@@ -40,6 +41,7 @@ def print_comparison(comparison: "Comparison") -> None:
             "found: share of the planted rows among as many of the largest scores; "
             "found_precision: average precision of the scores."
         )
+    print_named_gates(comparison.gate_results)
 
 
 def comparison_facts(comparison: "Comparison") -> list[Fact]:
@@ -101,6 +103,7 @@ def comparison_document(comparison: "Comparison") -> dict[str, Any]:
         **document_of(comparison_facts(comparison)),
         "methods": [_method_document(each) for each in comparison.results],
         "notes": list(comparison.notes),
+        **named_gates_document(comparison.gate_results),
         **warnings_document(comparison.warnings),
     }
 

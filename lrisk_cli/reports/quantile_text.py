@@ -13,7 +13,7 @@ from lrisk_cli.reports.chart import draw_bars
 from lrisk_cli.reports.facts import Fact, note_facts, number, plain, rows_fact
 from lrisk_cli.reports.figure_facts import better_marked
 from lrisk_cli.reports.model_facts import describe_model
-from lrisk_cli.reports.terminal import print_facts, print_gates, print_rows, print_text
+from lrisk_cli.reports.terminal import print_facts, print_named_gates, print_rows, print_text
 from lrisk_cli.types import Array
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ def print_quantiles(results: "QuantileResults") -> None:
     if results.groups:
         print()
         _print_groups(results)
-    if results.gate_results:
-        models, gate_results = zip(*results.gate_results, strict=True)
-        print_gates(gate_results, models)
+    print_named_gates(results.gate_results)
 
 
 def quantile_facts(results: "QuantileResults") -> list[Fact]:

@@ -44,6 +44,7 @@ def print_fit(fits: "Fits") -> None:
     print_grid(figures_grid(model, result.figures, reference))
     print()
     print_saved([result.files.model], "nothing was saved; pass -o MODEL.json to keep it")
+    print_named_gates(fits.gate_results)
 
 
 def print_evaluation(found: "Evaluation") -> None:
@@ -89,6 +90,11 @@ def print_gates(
         print()
         grid = gates_grid(gate_results, models)
         print_rows([grid.heads, *grid.rows], numbers=False)
+
+
+def print_named_gates(gate_results: "Sequence[tuple[str | None, GateResult]]") -> None:
+    """The same of several models, which are named."""
+    print_gates([result for _, result in gate_results], [model for model, _ in gate_results])
 
 
 def print_facts(facts: Sequence[Fact]) -> None:

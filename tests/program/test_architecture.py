@@ -181,8 +181,8 @@ def test_a_circle_is_noticed():
 def test_few_modules_lie_outside_of_packages():
     outside = {path.stem for path in PACKAGE.glob("*.py")}
     assert outside == {
-        "__init__", "__main__", "cli", "colours", "errors", "names", "options", "parameters", "progress",
-        "types", "warnings",
+        "__init__", "__main__", "cli", "colours", "errors", "names", "options", "parameters",
+        "progress", "types", "warnings",
     }  # fmt: skip
 
 
