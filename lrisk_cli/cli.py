@@ -32,6 +32,8 @@ COMMANDS = {
     "show": "Print a readable summary of a model.",
     "schema": "Print the JSON Schema of model files.",
     "config": "Print the effective options and their source.",
+    "completion": "Print the completion script of a shell.",
+    "man": "Print a manual page, or write all of them.",
 }
 # Names of columns and paths may be of any length.
 LONGEST_SENTENCE = 2000
@@ -85,6 +87,8 @@ class Signals:
 
 class CommandLoader(PlainValues, TyperGroup):
     """A group that imports a command when it is called for."""
+
+    summaries = COMMANDS
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
