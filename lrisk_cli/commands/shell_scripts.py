@@ -173,7 +173,7 @@ def _zsh_value(value: Value) -> str:
     name = re.sub(r"([:\\])", r"\\\1", value.name)
     if value.words:
         words = " ".join(word.replace(":", "\\:") for word in value.words)
-        return f":{name}:_lrisk_words {words}"
+        return f":{name}: _lrisk_words {words}"  # the blank: no arguments of its own
     return f":{name}:{'_files' if value.files else ' '}"
 
 

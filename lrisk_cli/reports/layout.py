@@ -91,7 +91,7 @@ def _need(cells: Cells, k: int) -> int:
         least = min(max((columns_of(each.text) for each in column), default=0), OF_NAMES)
     else:
         least = max((columns_of(each.text) for each in column if each.is_number), default=0)
-    words = (columns_of(part) for each in column for part in _pieces(each.text, OF_WORDS))
+    words = (columns_of(part.rstrip()) for each in column for part in _pieces(each.text, OF_WORDS))
     return max(least, *words, 0)
 
 
