@@ -52,10 +52,8 @@ for line in "$@"; do
     echo "${COMPREPLY[*]}"
 done
 """
-FISH = (
-    "source $argv[1]; for line in $argv[2..-1]; string join ' ' (complete -C $line | cut -f 1); end"
-)
-# What was typed, and what is offered; None: names of files or nothing.
+FISH = "source $argv[1]; for line in $argv[2..-1]; echo (complete -C $line | cut -f 1); end"
+# What was typed, and what is offered.
 LINES = {
     "lrisk pre": {"predict"},
     "lrisk fit d.csv --miss": {"--missing"},
@@ -205,9 +203,8 @@ def test_the_page_of_a_command_is_printed(capsys):
 
 
 def test_exit_codes_are_those_of_the_readme():
-    shown = {
-        codes: meaning.replace("`", "") for codes, meaning in markdown_table("README.md", "code")
-    }
+    table = markdown_table("README.md", "code")
+    shown = {codes: meaning.replace("`", "") for codes, meaning in table}
     assert shown == {
         ", ".join(str(int(code)) for code in codes): meaning for codes, meaning in EXITS.items()
     }

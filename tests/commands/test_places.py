@@ -2,12 +2,11 @@
 
 import json
 import os
-import sys
 
 import pytest
 
 from helpers.house_prices import add_house_files
-from helpers.program import read_csv
+from helpers.program import lrisk, read_csv
 from lrisk_cli.cli import run
 
 FIT = ["fit", "houses.csv", "--target", "price", "--exclude", "house"]
@@ -101,10 +100,9 @@ def test_a_name_that_starts_like_a_command_of_a_runner_starts_none(folder, capsy
     assert not any(line.lstrip().startswith("::") for line in err.splitlines())
 
 
-def test_standard_input_and_output_may_both_be_named_by_a_dash(folder, capsys, monkeypatch):
+def test_standard_input_and_output_may_both_be_named_by_a_dash(folder):
     with (folder / "houses.csv").open() as file:
-        monkeypatch.setattr(sys, "stdin", file)
-        out, _ = ran(capsys, "predict", "price.json", "-", "-o", "-")
+        out = lrisk(folder, "predict", "price.json", "-", "-o", "-", stdin=file).stdout
     assert out.startswith("row,prediction\n")
 
 
