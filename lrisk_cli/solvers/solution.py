@@ -215,7 +215,7 @@ class SolverRun:
         self._epochs.append(Epoch(self.passes, seconds, objective, bound, gap, rank_changes))
         note, way = f"objective {self.best:.6g}", None
         if gap is not None:
-            note += f", gap {gap:.1e}, {opt('tol', f'{self.limits.tol:g}')}"
+            note = f"gap {gap:.1e}, {opt('tol', self.limits.tol)}"
             way = _log_fraction(gap, self.limits.tol)
         self._report(Progress("solve", self.passes, None, note, "passes", way))
 
