@@ -76,7 +76,8 @@ def test_half_of_the_bar_is_the_root_of_the_tolerance():
     for gap in (1e-3, 1e-6, 1e-9):
         run.bound = 0.5 - 0.5 * gap
         run.note(0.5)
-    assert [event.fraction for event in told] == [None, pytest.approx(0.5), 1.0, 1.0]
+    assert told[0].fraction is None
+    assert [event.fraction for event in told[1:]] == pytest.approx([0.5, 1.0, 1.0])
     assert describe(told[1]) == "solve 0 passes (gap 1.0e-03, tol=1e-06)"
     assert describe(told[0]) == "solve 0 passes (objective 1)"
 
