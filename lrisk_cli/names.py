@@ -214,3 +214,11 @@ class Unseen(StrEnum):
 
     ERROR = "error"
     OTHER = "other"
+
+
+class Shell(StrEnum):
+    """Shells that completion scripts are made for."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lrisk_cli.api.clock import Clock
 from lrisk_cli.api.fit_figures import evaluate
-from lrisk_cli.api.fit_files import FitFiles, check_files, make_folders
+from lrisk_cli.api.fit_files import FitFiles, check_files
 from lrisk_cli.api.fit_result import FitResult, Fits
 from lrisk_cli.api.fit_warnings import fit_warnings, row_digests
 from lrisk_cli.design.design import (
@@ -81,7 +81,7 @@ class Job:
 def run(job: Job, report: Report, *, force: bool) -> Fits:
     """Read, choose if asked to, design, solve, evaluate; write models, losses and traces."""
     clock = Clock()
-    check_files(job.asked, job.files, force=force)
+    check_files(job.files, force=force)
     if job.junit is not None:
         check_output(job.junit, force=force)
     holdout = _holdout(job)
@@ -122,7 +122,7 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     # The largest array of all: from here on only its scores are needed.
     design = replace(design, rows=design.rows.take(slice(0)))
     clock.lap("test_s")
-    _write(job, results, design, choice)
+    _write(results, design, choice)
     clock.lap("write_s")
     counts = replace(design.counts, used=len(design.row_numbers))
     notes = (*design.notes, *(_choice_notes(choice, tested=holdout or test) if choice else ()))
@@ -240,11 +240,8 @@ def _solve(job: Job, design: Design, report: Report) -> tuple[list[FitResult], t
     return results, add_reference(results, job.fits, design, features)
 
 
-def _write(
-    job: Job, results: Sequence[FitResult], design: Design, choice: "CrossValidation | None"
-) -> None:
+def _write(results: Sequence[FitResult], design: Design, choice: "CrossValidation | None") -> None:
     """Write the models first: whatever fails after them, they are there."""
-    make_folders(job.asked)
     for result in results:
         if result.files.model is not None:
             save_model(result.files.model, result.model)

@@ -13,6 +13,7 @@ from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.outputs import write_csv_parts, write_parts
+from lrisk_cli.tables.places import STANDARD_OUTPUT
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table
 from lrisk_cli.warnings import Warnings, count_warnings
 
@@ -78,7 +79,8 @@ def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictio
     if junit is not None:
         check_output(junit, force=force)
     table = open_table(job.data, expected=model.encoding.dtypes)
-    check_apart([job.output, junit], [job.model, *table.paths])
+    # Without a file, standard output is taken by the predictions.
+    check_apart([job.output or STANDARD_OUTPUT, junit], [job.model, *table.paths])
     tally = RowTally()
     parts = _parts(model, table, job.id_column, tally, report)
     if job.output is None:

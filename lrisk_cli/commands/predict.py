@@ -53,6 +53,7 @@ def predict(
     from lrisk_cli.reports.documents import prediction_document, print_document
     from lrisk_cli.reports.facts import describe_rows
     from lrisk_cli.reports.progress import ProgressDisplay
+    from lrisk_cli.tables.places import place_name
 
     path, place = model.model, output.output
     if document.json and place is None:
@@ -73,7 +74,7 @@ def predict(
         sys.stdout.buffer.flush()
         if document.json:
             print_document(prediction_document(done))
-        written = [f"written to {place}"] if place else []
+        written = [f"written to {place_name(place)}"] if place else []
         report.conclude("; ".join([describe_rows(done.counts), *written, *done.notes]))
     print_failed(done.gate_results)
     return conclude_fit(job.checks, unnamed(done.gate_results), data.data, done.warnings)

@@ -109,15 +109,20 @@ class FitOutput:
     output: str | None = option(
         short="-o",
         metavar="FILE",
-        help="Write the model (JSON). For several risks a folder, or a name with {risk} in it; "
-        "the same holds for `losses` and `trace`.",
+        writes=True,
+        help="Write the model (JSON); - is standard output. For several risks a folder, or a name "
+        "with {risk} in it; the same holds for `losses` and `trace`.",
     )
     losses: str | None = option(
         metavar="FILE",
+        writes=True,
         help="Write every training row's prediction, loss, weight and rank (.csv, .tsv, .parquet).",
     )
     trace: str | None = option(
-        metavar="FILE", help="Write objective, bound and gap per epoch.", expert=True
+        metavar="FILE",
+        writes=True,
+        help="Write objective, bound and gap per epoch.",
+        expert=True,
     )
     reference: bool = option(
         True,
@@ -140,6 +145,7 @@ class PredictionOutput:
     output: str | None = option(
         short="-o",
         metavar="FILE",
+        writes=True,
         help="Write the predictions here (.csv, .tsv, .parquet); without it, CSV is printed.",
     )
 

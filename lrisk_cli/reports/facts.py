@@ -167,16 +167,6 @@ def gate_document(result: "GateResult") -> dict[str, Any]:
     }
 
 
-def gate_row(result: "GateResult") -> list[str]:
-    """A gate, whether it held, and the figure it met."""
-    word = "FAILED" if result.failed else "warned" if result.warned else "passed"
-    return [
-        f"gate {result.gate}",
-        word,
-        f"{result.gate.metric} is {figure(result.value)}",
-    ]
-
-
 def count_failed(gate_results: "Sequence[GateResult]") -> str:
     """ "1 of 3 gates failed"; nothing where there are none."""
     n_failed = sum(result.failed for result in gate_results)

@@ -4,6 +4,7 @@ The best point, the best bounds proved, a trace of the run, and the sentence abo
 """
 
 from dataclasses import dataclass, replace
+from math import log
 from time import perf_counter
 
 import numpy as np
@@ -103,6 +104,13 @@ class Solution:
     trimmed_objective: float | None = None
     inlier_fit: Array | None = None
     mean_fit: Array | None = None
+
+
+def _log_fraction(gap: float, tol: float) -> float | None:
+    """How far the gap is from 1 to tol on a logarithmic scale, in [0, 1]; None for no such tol."""
+    if not 0.0 < tol < 1.0:
+        return None
+    return 1.0 if gap <= tol else max(0.0, log(gap) / log(tol))
 
 
 class SolverRun:
@@ -205,8 +213,11 @@ class SolverRun:
         bound = None if proved is None else float(self.bound)
         seconds = perf_counter() - self._began
         self._epochs.append(Epoch(self.passes, seconds, objective, bound, gap, rank_changes))
-        note = f"objective {self.best:.6g}" + (f", gap {gap:.1e}" if gap is not None else "")
-        self._report(Progress("solve", self.passes, self.limits.max_passes, note))
+        note, way = f"objective {self.best:.6g}", None
+        if gap is not None:
+            note = f"gap {gap:.1e}, {opt('tol', self.limits.tol)}"
+            way = _log_fraction(gap, self.limits.tol)
+        self._report(Progress("solve", self.passes, None, note, "passes", way))
 
     @property
     def converged(self) -> bool:
