@@ -9,7 +9,7 @@ from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode
 from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.features.options import KernelOptions
-from lrisk_cli.models.options import FitOutput, ModelOptions
+from lrisk_cli.models.options import AfterFit, FitOutput, ModelOptions
 from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.reports.options import Document, Messages, Page
 from lrisk_cli.solvers.options import Solver, Stopping
@@ -26,6 +26,7 @@ def fit(
     model: ModelOptions,
     kernel: KernelOptions,
     validation: Validation,
+    after: AfterFit,
     output: FitOutput,
     page: Page,
     document: Document,
@@ -52,7 +53,7 @@ def fit(
     from lrisk_cli.reports.progress import ProgressDisplay
 
     job = make_job(
-        data, columns, model, kernel, validation, output, stopping, solver,
+        data, columns, model, kernel, validation, after, output, stopping, solver,
         seed=seed.seed, html=page.html,
     )  # fmt: skip
     if output.dry_run:

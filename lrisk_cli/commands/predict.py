@@ -7,7 +7,7 @@ from lrisk_cli.commands.gate_results import print_warnings
 from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.design.options import EXPOSURE, Columns
 from lrisk_cli.errors import InvalidOption, opt
-from lrisk_cli.models.options import ModelFile, PredictionOutput
+from lrisk_cli.models.options import ModelFile, PredictionInterval, PredictionOutput
 from lrisk_cli.reports.options import Document, Messages
 from lrisk_cli.tables.options import Data, Files
 
@@ -27,6 +27,7 @@ def predict(
         vary("missing", help=MISSING, shown="as in the fit"),
         vary("unseen", shown="as in the fit"),
     ],
+    interval: PredictionInterval,
     output: PredictionOutput,
     document: Document,
     files: Files,
@@ -36,7 +37,8 @@ def predict(
 
     Rows are numbered from 0 in reading order. A model of classes also gives the probability of
     each class; clusters give the nearest, the distance to its centre, and whether that makes the
-    row an outlier. With --json a document reports how many rows were scored and dropped.
+    row an outlier. --interval adds the columns lower and upper, or for each class whether it is in
+    the set. With --json a document reports how many rows were scored and dropped.
 
     Examples:
         lrisk predict model.json sample_data/wine_quality_red.csv -o predictions.csv
@@ -59,6 +61,7 @@ def predict(
         columns.missing,
         columns.unseen,
         columns.exposure,
+        interval.interval,
     )
     with ProgressDisplay("predict", quiet=messages.quiet, bar=messages.progress) as report:
         done = run(job, sys.stdout.buffer, report, force=files.force)
