@@ -41,7 +41,8 @@ def ask(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
 
     def answer(*arguments: str, code: int = 0):
-        assert run([*arguments, "--quiet"]) == code, capsys.readouterr().err
+        quiet = [] if arguments[0] == "show" else ["--quiet"]
+        assert run([*arguments, *quiet]) == code, capsys.readouterr().err
         said = capsys.readouterr()
         if code:
             return said.err.strip()
@@ -184,6 +185,18 @@ def test_intervals_from_the_fit_to_the_gate(ask, how, target):
     np.testing.assert_allclose(figures["mean_width"], np.mean(sizes))
     shown = ask("evaluate", "m.json", "t.csv", "--interval", "0.9")
     assert "level        90 %: coverage and mean_width are of these" in shown
+
+
+def test_sets_are_learned_from_calibrated_probabilities_of_the_chosen_candidate(ask):
+    found = ask(*FIT, "--cv", "3", "--l2", "10,0.001", "--calibrate", "platt", "--conformal", "cv",
+                "--oof", "o.csv", "-o", "m.json")  # fmt: skip
+    out, (b,) = read("o.csv"), found["calibration"]["intercepts"]
+    p = out["probability:yes"].astype(float)
+    odds = found["calibration"]["slope"] * np.log(p / (1.0 - p)) + b
+    signs = np.where(out["target"] == "yes", 1.0, -1.0)
+    scores = np.sort(1.0 / (1.0 + np.exp(-signs * odds)))
+    record = json.loads(Path("m.json").read_text())["conformal"]
+    np.testing.assert_allclose(record["scores"], scores[np.array(record["ranks"]) - 1], rtol=1e-6)
 
 
 def test_folds_in_the_order_of_time_leave_the_first_rows_out(ask):
