@@ -9,6 +9,7 @@ from lrisk_cli.api.fit import Job
 from lrisk_cli.api.fit_files import FitFiles, name_files
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, opt
+from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.features.options import KernelOptions
@@ -29,6 +30,7 @@ from lrisk_cli.solvers.solution import Limits
 from lrisk_cli.tables.options import Data
 
 if TYPE_CHECKING:
+    from lrisk_cli.evaluation.checks import Checks
     from lrisk_cli.evaluation.selection import Scheme
 
 
@@ -42,15 +44,17 @@ def make_job(
     model: ModelOptions,
     kernel: KernelOptions,
     validation: Validation,
-    after: AfterFit,
     output: FitOutput,
     stopping: Stopping,
     solver: Solver,
     *,
     seed: int,
     html: str | None,
+    gates: Gates | None = None,
+    after: AfterFit | None = None,
 ) -> Job:
     """What the options ask for; impossible ones are refused."""
+    after = after or AfterFit()
     if after.conformal is ConformalName.SPLIT and validation.holdout is None:
         raise InvalidOption(
             "conformal",
@@ -70,7 +74,7 @@ def make_job(
         dtypes=columns.dtypes,
         columns=design,
         fits=fits,
-        scheme=make_scheme(validation, after, seed, fits, design.task),
+        scheme=make_scheme(validation, seed, fits, design.task, after),
         seed=seed,
         holdout=validation.holdout,
         test=validation.test,
@@ -82,7 +86,18 @@ def make_job(
         ),
         after=after,
         folds=make_folds(validation, after, seed),
+        checks=_make_checks(gates),
     )
+
+
+def _make_checks(gates: Gates | None) -> "Checks | None":
+    """The gates, where there are any."""
+    if gates is None or not gates.asked:
+        return None
+    from lrisk_cli.api.figure_gates import make_figure_checks
+    from lrisk_cli.evaluation.registry import needs_of_fits
+
+    return make_figure_checks(gates, "fit", needs_of_fits)
 
 
 def make_fits(
@@ -110,7 +125,7 @@ def make_folds(validation: Validation, after: AfterFit, seed: int) -> "Scheme | 
 
 
 def make_scheme(
-    validation: Validation, after: AfterFit, seed: int, fits: Sequence[FitOptions], task: Task
+    validation: Validation, seed: int, fits: Sequence[FitOptions], task: Task, after: AfterFit
 ) -> "Scheme | None":
     """How to choose among the fits, if that is asked for."""
     n_folds, metric, add = validation.cv, validation.select_by, opt("cv", 5)

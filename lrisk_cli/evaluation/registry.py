@@ -22,7 +22,7 @@ _WHERE = {
     Needs.COUNTS: "the poisson loss",
     Needs.INTERVALS: "lrisk evaluate",
     Needs.ROWS: "every command",
-    Needs.CELLS: "lrisk evaluate and detect-outliers",
+    Needs.CELLS: "lrisk evaluate, predict and detect-outliers",
     Needs.FIT: "regression and classification",
     Needs.FLAGS: "lrisk detect-outliers and clusters",
     Needs.LABELS: "clusters with labels",
@@ -41,6 +41,9 @@ OF_PAIRS = frozenset({Needs.PAIRS, Needs.ROWS, Needs.WARNINGS})
 _OF_MODELS = frozenset(
     {Needs.INTERVALS, Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.LOSSES, Needs.WARNINGS}
 )
+# What is known of rows that are only scored, and of those that were just clustered.
+OF_SCORED = frozenset({Needs.ROWS, Needs.CELLS, Needs.WARNINGS})
+OF_CLUSTERED = OF_CLUSTERS - {Needs.CELLS}
 
 
 class Rows(Protocol):
@@ -235,6 +238,16 @@ def needs_of(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:
     elif task is Task.CLASSIFICATION:
         found = {Needs.CLASSES, Needs.SCORES}
     return frozenset({*found, *_OF_MODELS})
+
+
+def needs_of_fits(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:
+    """What is known of a model that was just fitted: its rows are not looked at cell by cell."""
+    return needs_of(task, errors) - {Needs.CELLS, Needs.INTERVALS}
+
+
+def needs_of_comparisons(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:
+    """What is known of a method on several splits."""
+    return needs_of_fits(task, errors) - {Needs.FIT}
 
 
 def figures_of(source: Any, needs: Collection[Needs]) -> dict[str, float | None]:
