@@ -64,7 +64,7 @@ def warn_of_calibration(model: Model, means: Mapping[str, MeanProbabilities]) ->
     )
     remedy = f"fit with {opt('calibrate', 'platt')}, or compare with {opt('risk', 'mean')}"
     if model.calibration is not None:
-        remedy = "these rows differ from those that the model was calibrated on"
+        remedy = "the model is calibrated, but by other rows or by out-of-fold scores"
     text = f"probabilities are off: {where}; {remedy}"
     return (CodedWarning("miscalibrated", text),)
 

@@ -99,15 +99,15 @@ def fit_isotonic(scores: Array, hits: Flags) -> CalibrationCurve:
 def fit_platt(margins: Array, codes: Codes, n_classes: int) -> tuple[float, tuple[float, ...]]:
     """a >= 0 and b of the probabilities softmax(a z + b) with the least mean cross-entropy.
 
-    Of a row of class c the target is (N_c + 1) / (N_c + k) for c and 1 / (N_c + k) for each other
-    class: those of Platt for two classes. b: of the second of two classes, or of each of more with
-    the sum 0.
+    Of a row of class c the target is (N_c + 1) / (N_c + 2) for c, as Platt's, and the rest for the
+    other classes alike. b: of the second of two classes, or of each of more with the sum 0.
     """
     Z = margins if margins.shape[1] > 1 else np.column_stack([np.zeros(len(margins)), margins])
     Z = Z - Z.mean(axis=1)[:, None]
     scale = float(np.abs(Z).max()) or 1.0
     counts = np.bincount(codes, minlength=n_classes)
-    T = (np.ones((n_classes, n_classes)) + np.diag(counts)) / (counts + n_classes)[:, None]
+    T = np.repeat(1.0 / (counts + 2.0) / (n_classes - 1), n_classes).reshape(n_classes, -1)
+    np.fill_diagonal(T, (counts + 1.0) / (counts + 2.0))
     begin = np.append(scale, np.zeros(n_classes - 1))
     with one_thread():
         theta = _least_cross_entropy(Z / scale, codes, T, begin)

@@ -62,9 +62,8 @@ def test_platt_minimises_the_cross_entropy_with_its_targets(k):
     Z, codes = rare(1500) if k == 2 else many(1500)
     slope, intercepts = fit_platt(Z, codes, k)
     counts = np.bincount(codes, minlength=k)
-    T = np.array(
-        [[(counts[c] * (c == j) + 1.0) / (counts[c] + k) for j in range(k)] for c in codes]
-    )
+    T = np.array([[1.0 / (counts[c] + 2) / (k - 1)] * k for c in codes])
+    T[np.arange(len(codes)), codes] = (counts[codes] + 1) / (counts[codes] + 2)
     full = np.column_stack([np.zeros(len(Z)), Z]) if k == 2 else Z
     b = np.array([0.0, *intercepts]) if k == 2 else np.array(intercepts)
 
