@@ -18,8 +18,9 @@ from lrisk_cli.types import Array, Codes, Flags
 
 # Rows of a chunk: sums do not depend on memory or threads.
 _CHUNK = 8192
-# Newton steps, and the decrement (in nats per row) below which there is nothing to gain.
-_STEPS, _DECREMENT = 100, 1e-24
+# Newton steps, and the decrement (in nats per row) below which one more whole step is the last: it
+# squares the error, and a smaller gain would be lost among the roundings of the sums.
+_STEPS, _LAST_DECREMENT = 100, 1e-10
 
 
 def calibrated_margins(record: CalibrationRecord, margins: Array) -> Array:
@@ -129,8 +130,8 @@ def _least_cross_entropy(Z: Array, codes: Codes, T: Array, theta: Array) -> Arra
         hessian[np.diag_indices_from(hessian)] += 1e-15 * (1.0 + np.trace(hessian))
         step = np.linalg.solve(hessian, gradient)
         decrement = float(gradient @ step)
-        if decrement <= _DECREMENT:
-            break
+        if decrement <= _LAST_DECREMENT:
+            return np.asarray(theta - step)
         length = 1.0
         while (found := _derivatives(Z, codes, T, theta - length * step))[0] > (
             value - 1e-4 * length * decrement

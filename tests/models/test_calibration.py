@@ -11,6 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from helpers.models import classes_of, make_model
 from lrisk_cli.losses.registry import make_loss
+from lrisk_cli.models import calibration
 from lrisk_cli.models.calibration import (
     calibrated_margins,
     fit_isotonic,
@@ -78,6 +79,21 @@ def test_platt_minimises_the_cross_entropy_with_its_targets(k):
     # The derivative in each intercept: mean probabilities are those of the targets.
     record = learn_calibration(PLATT, Z, codes, k, 5)
     np.testing.assert_allclose(probabilities(record, Z, k).mean(axis=0), T.mean(axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_platt_takes_few_passes_over_many_rows(monkeypatch, k):
+    """Rounding of the sums must not keep the line search busy."""
+    Z, codes = rare(100_000) if k == 2 else many(20_000)
+    passes, derivatives = [], calibration._derivatives
+
+    def counted(*arguments):
+        passes.append(1)
+        return derivatives(*arguments)
+
+    monkeypatch.setattr(calibration, "_derivatives", counted)
+    fit_platt(Z, codes, k)
+    assert len(passes) <= 15
 
 
 def test_isotonic_is_the_regression_of_scikit_learn():
