@@ -53,6 +53,8 @@ class Errors(Protocol):
     @property
     def null_deviance(self) -> float: ...
     @property
+    def below(self) -> float: ...
+    @property
     def classes(self) -> Classes: ...
 
     def mean_absolute(self) -> float:
@@ -213,6 +215,23 @@ _COUNTS: tuple[Metric[Errors], ...] = (
         better=Better.LARGER,
     ),
 )
-ERROR_METRICS = (*_NUMBERS, *_CLASSES, *_COUNTS)
+_QUANTILES: tuple[Metric[Errors], ...] = (
+    Metric(
+        "mean pinball loss: T times the error of targets above the prediction, 1 - T times that "
+        "of others",
+        name="pinball",
+        needs=Needs.QUANTILES,
+        formula=lambda errors: errors.mean_loss,
+    ),
+    Metric(
+        "fraction of rows whose target is at or below the prediction; near T if predictions are "
+        "right",
+        name="below",
+        needs=Needs.QUANTILES,
+        formula=lambda errors: errors.below,
+        better=Better.NEITHER,
+    ),
+)
+ERROR_METRICS = (*_NUMBERS, *_CLASSES, *_COUNTS, *_QUANTILES)
 # Other names under which users know them.
 ALIASES = {"auc": "roc_auc", "deviance": "mean_deviance", "ece": "calibration_error"}

@@ -130,12 +130,15 @@ class NumberTally:
         self.kept = Column() if keep_sizes else None
         self.spread = Spread() if keep_sizes else None
         self.has_ratios = True
+        self.n_below = self.n_rows = 0
 
     def add(self, targets: Targets, predictions: Targets) -> None:
         """Take one batch. Both (n,)."""
         errors = predictions - targets
         self.targets.add(targets)
         self.errors.add(errors)
+        self.n_rows += len(errors)
+        self.n_below += int(np.count_nonzero(errors >= 0.0))
         sizes = np.abs(errors)
         if self.kept is not None and self.spread is not None:
             self.kept.add(sizes)
@@ -198,6 +201,11 @@ class _Errors:
         if mean <= 0.0 or self.target_variance == 0.0:
             return 0.0
         return float(2.0 * (self.numbers.logs.mean() - mean * np.log(mean)))
+
+    @property
+    def below(self) -> float:
+        """Fraction of the targets that are at most the prediction."""
+        return self.numbers.n_below / self.numbers.n_rows
 
     def mean_absolute(self) -> float:
         """Mean of the sizes of the errors."""

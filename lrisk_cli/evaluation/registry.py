@@ -20,6 +20,7 @@ _WHERE = {
     Needs.CLASSES: "classification",
     Needs.SCORES: "two classes",
     Needs.COUNTS: "the poisson loss",
+    Needs.QUANTILES: "the quantile loss",
     Needs.ROWS: "every command",
     Needs.CELLS: "lrisk evaluate and detect-outliers",
     Needs.FIT: "regression and classification",
@@ -31,7 +32,7 @@ _WHERE = {
 }
 TASK_NEEDS = {Task.REGRESSION: Needs.NUMBERS, Task.CLASSIFICATION: Needs.CLASSES}
 # What metrics need that compare predictions with targets, whatever the loss.
-ERROR_NEEDS = frozenset({Needs.NUMBERS, Needs.CLASSES, Needs.SCORES, Needs.COUNTS})
+ERROR_NEEDS = frozenset({Needs.NUMBERS, Needs.CLASSES, Needs.SCORES, Needs.COUNTS, Needs.QUANTILES})
 # What is known of rows that a model of clusters, or detect-outliers, has evaluated; with labels;
 # and of models beside a baseline.
 OF_CLUSTERS = frozenset({Needs.FLAGS, Needs.ROWS, Needs.CELLS, Needs.LOSSES, Needs.WARNINGS})

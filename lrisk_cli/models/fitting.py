@@ -25,6 +25,7 @@ from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.registry import SOLVERS, load_solver
 from lrisk_cli.solvers.select import (
     SolverOptions,
+    check_loss,
     check_options,
     check_risk,
     choose,
@@ -163,6 +164,7 @@ def fit_design(
     options = replace(options, limits=options.limits.begun())
     target = design.encoding.target
     loss = choose_loss(options.loss, target)
+    check_loss(options.solver.solver, loss)
     features = features or make_features(design, options, report)
     _check_targets(design, loss)
     problem = state_problem(design, options, features)

@@ -173,6 +173,17 @@ def default_risk_notes(texts: Sequence[str]) -> tuple[str, ...]:
     )
 
 
+def loss_notes(loss: LossChoice, risks: "Sequence[Spectrum]") -> tuple[str, ...]:
+    """What to say where the risk takes predictions away from what the loss is known for."""
+    away = [risk for risk in risks if not risk.flat]
+    if not loss.of_mean or not away:
+        return ()
+    return (
+        f"{away[0]} weighs rows by their losses, so predictions are not {loss.of_mean} (compare "
+        f"the figure below with {loss.parameter:g}); {opt('risk', 'mean')} gives these",
+    )
+
+
 def parse_penalties(texts: Sequence[str]) -> tuple[float | None, ...]:
     """Numbers separated by commas, each once; one None, which leaves it to us, for nothing."""
     if not texts:
