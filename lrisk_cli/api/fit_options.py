@@ -64,7 +64,11 @@ def make_job(
         test=validation.test,
         asked=asked,
         reference=output.reference,
-        notes=(*default_risk_notes(model.risk), *loss_notes(fits[0].loss, model.risks), *notes),
+        notes=(
+            *default_risk_notes(model.risk),
+            *loss_notes(fits[0].loss, model.risks, design.on_scale),
+            *notes,
+        ),
         files=name_files(
             asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1
         ),

@@ -18,6 +18,7 @@ class Needs(StrEnum):
     CLASSES = "classes and predictions"
     SCORES = "probabilities of two classes"
     COUNTS = "counts and predicted means"
+    LOGARITHMS = "logarithms of targets and predictions"
     QUANTILES = "targets and predicted quantiles"
     ROWS = "rows read"
     CELLS = "cells read"

@@ -22,12 +22,14 @@ AUTO = "auto"
 class Entry(Choice):
     """A loss of the registry. natural: it is what `auto` takes for its task.
 
-    of_mean: what it predicts only where the mean of the losses is minimised.
+    of_mean: what it predicts only where the mean of the losses is minimised. in_units: whether its
+    parameter is in units of the target.
     """
 
     task: Task
     natural: bool = False
     of_mean: str = ""
+    in_units: bool = False
 
 
 _DELTA = Parameter("DELTA", "delta", "greater than 0", lambda delta: delta > 0.0, 1.5)
@@ -41,6 +43,7 @@ ENTRIES: dict[str, Entry] = {
         "squared up to an error of DELTA, in units of the target, and linear beyond",
         _DELTA,
         task=Task.REGRESSION,
+        in_units=True,
     ),
     "quantile": Entry(
         "T times the error of targets above the prediction, 1-T times that of others (pinball); "
@@ -103,6 +106,12 @@ class LossChoice:
         """What it predicts only where the mean of the losses is minimised; nothing for most."""
         entry = ENTRIES.get(self.name)
         return "" if entry is None else entry.of_mean
+
+    @property
+    def in_units(self) -> bool:
+        """Whether its parameter is in units of the target."""
+        entry = ENTRIES.get(self.name)
+        return entry is not None and entry.in_units
 
     def resolve(self, task: Task) -> "LossChoice":
         """The loss for a task, `auto` replaced; one that does not fit is refused."""

@@ -13,6 +13,7 @@ from lrisk_cli.names import (
     Scaling,
     SmoothingName,
     Standardize,
+    TargetScale,
     Task,
 )
 from lrisk_cli.options import argument, option
@@ -23,6 +24,7 @@ LOSS = f"Loss of a row; auto follows the task. {describe_losses()}."
 
 if TYPE_CHECKING:
     from lrisk_cli.design.design import DesignOptions
+    from lrisk_cli.losses.base import Loss
     from lrisk_cli.risk.spectrum import Spectrum
 
 
@@ -150,8 +152,26 @@ def suit_columns(columns: "DesignOptions", asked: LossChoice) -> "DesignOptions"
     if columns.exposure is not None and (loss is None or not loss.takes_exposure):
         wanted = opt("loss", "poisson")
         raise InvalidOption("exposure", f"is not used by {opt('loss', str(asked))}; pass {wanted}")
+    if columns.on_scale is not TargetScale.NONE and loss is not None:
+        _check_scale(columns.on_scale, loss)
     task = columns.task if columns.task is not Task.AUTO else asked.implied_task or Task.AUTO
+    if columns.on_scale is not TargetScale.NONE and task is Task.AUTO:
+        task = Task.REGRESSION
     return replace(columns, task=task, scale_target=loss is None or loss.scales_targets)
+
+
+def _check_scale(scale: TargetScale, loss: "Loss") -> None:
+    """Refuse the logarithm of a target for a loss that does not take it."""
+    if loss.log_link:
+        raise InvalidOption(
+            "target_scale", f"is not used by {loss.name} losses, which have a log link; leave it "
+            "out", scale,
+        )  # fmt: skip
+    if loss.task is Task.CLASSIFICATION:
+        raise InvalidOption(
+            "target_scale", f"is for numbers, and {loss.name} losses for classes; leave it out",
+            scale,
+        )  # fmt: skip
 
 
 def parse_risks(texts: Sequence[str]) -> "tuple[Spectrum, ...]":
@@ -173,12 +193,21 @@ def default_risk_notes(texts: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def loss_notes(loss: LossChoice, risks: "Sequence[Spectrum]") -> tuple[str, ...]:
-    """What to say where the risk takes predictions away from what the loss is known for."""
+def loss_notes(
+    loss: LossChoice, risks: "Sequence[Spectrum]", scale: TargetScale
+) -> tuple[str, ...]:
+    """What to say where risk or scale take a loss away from what it is known for."""
     away = [risk for risk in risks if not risk.flat]
+    notes = []
+    if loss.in_units and scale is not TargetScale.NONE:
+        notes.append(
+            f"{loss}: its parameter is an error of the logarithm, since "
+            f"{opt('target_scale', scale)} fits that"
+        )
     if not loss.of_mean or not away:
-        return ()
+        return tuple(notes)
     return (
+        *notes,
         f"{away[0]} weighs rows by their losses, so predictions are not {loss.of_mean} (compare "
         f"the figure below with {loss.parameter:g}); {opt('risk', 'mean')} gives these",
     )

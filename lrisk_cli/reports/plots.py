@@ -131,10 +131,10 @@ def residual_plot(model: Model, rows: EvaluatedRows) -> Plot:
     n_shown = len(residuals)
     sample = f"{n_shown:,} of {n:,} rows, evenly chosen." if n_shown < n else f"All {n:,} rows."
     return Plot(
-        title=f"Half of the predictions are within {brief(half)} of {model.target.name}",
+        title=f"Half of the predictions are within {brief(half)} of {model.target.fitted_name}",
         alternative=f"Errors of the predictions, target minus prediction, against the prediction; "
         f"half are smaller than {brief(half)}, the largest is {brief(largest)}.",
-        x_label=f"prediction of {model.target.name}",
+        x_label=f"prediction of {model.target.fitted_name}",
         y_label="target minus prediction",
         series=[Series("", rows.predictions, residuals, 1, "dots")],
         guides=[Guide("y", 0.0)],
@@ -152,7 +152,7 @@ def _quantile_plot(model: Model, rows: EvaluatedRows) -> Plot:
         title=finding,
         alternative=f"Errors of the predictions, target minus prediction, against the prediction; "
         f"{finding}.",
-        x_label=f"prediction of {model.target.name}",
+        x_label=f"prediction of {model.target.fitted_name}",
         y_label="target minus prediction",
         series=[Series("", rows.predictions, residuals, 1, "dots")],
         guides=[Guide("y", 0.0)],
@@ -173,7 +173,7 @@ def _deviance_plot(model: Model, rows: EvaluatedRows) -> Plot:
     return Plot(
         title=finding,
         alternative=f"Deviance residuals against the prediction; {finding}.",
-        x_label=f"prediction of {model.target.name}",
+        x_label=f"prediction of {model.target.fitted_name}",
         y_label="deviance residual, signed as target minus prediction",
         series=[Series("", rows.predictions, residuals, 1, "dots")],
         guides=[Guide("y", 0.0)],
