@@ -9,8 +9,8 @@ from lrisk_cli.errors import opt
 from lrisk_cli.names import TargetScale
 from lrisk_cli.types import Array
 
-# The logarithm keeps no more digits of a number, so that 200000 does not come back with a tail.
-DIGITS = 15
+# The logarithm of any number keeps so many of its digits: 200000 comes back without a tail.
+DIGITS = 12
 # The logarithm is suggested beyond this skewness, if at most this fraction of it is left then; from
 # about so many rows, with so many values at least.
 SKEWED, LESS_SKEWED = 1.5, 0.5
@@ -42,7 +42,7 @@ def to_scale(values: Array, scale: TargetScale) -> Array:
 
 
 def from_scale(values: Array, scale: TargetScale, factor: float = 1.0) -> Array:
-    """The way back, to 15 digits. factor: multiplies the exponential, before the 1 of log1p."""
+    """The way back, to 12 digits. factor: multiplies the exponential, before the 1 of log1p."""
     if scale is TargetScale.NONE:
         return values
     with np.errstate(over="ignore"):

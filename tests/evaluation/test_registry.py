@@ -31,6 +31,7 @@ KINDS = {
     "many classes": needs_of(Task.CLASSIFICATION, ["accuracy"]),
     "poisson": needs_of(Task.REGRESSION, ["rmse", "mean_deviance"]),
     "quantile": needs_of(Task.REGRESSION, ["rmse", "pinball"]),
+    "logarithms": needs_of(Task.REGRESSION, ["rmse", "log_rmse"]),
     "clusters": OF_CLUSTERS,
     "labelled clusters": OF_CLUSTERS | OF_LABELS,
     "pairs": OF_PAIRS,
