@@ -229,12 +229,6 @@ def see_target(raw: RawDesign, asked: Task) -> tuple[tuple[str, ...], tuple[str,
         return (), ()
     task, notes = find_task(raw, asked)
     place = f"{raw.label}, column '{raw.target.name}'"
-    if task is Task.CLASSIFICATION and options.on_scale is not TargetScale.NONE:
-        raise InvalidOption(
-            "target_scale",
-            f"is for numbers, and '{raw.target.name}' holds classes; leave it out",
-            options.on_scale,
-        )
     if task is not Task.CLASSIFICATION:
         return (), notes
     return find_classes(place, raw.target.name, cells), notes

@@ -152,26 +152,21 @@ def suit_columns(columns: "DesignOptions", asked: LossChoice) -> "DesignOptions"
     if columns.exposure is not None and (loss is None or not loss.takes_exposure):
         wanted = opt("loss", "poisson")
         raise InvalidOption("exposure", f"is not used by {opt('loss', str(asked))}; pass {wanted}")
-    if columns.on_scale is not TargetScale.NONE and loss is not None:
-        _check_scale(columns.on_scale, loss)
+    if columns.on_scale is not TargetScale.NONE:
+        _check_scale(columns.on_scale, loss, columns.task)
     task = columns.task if columns.task is not Task.AUTO else asked.implied_task or Task.AUTO
     if columns.on_scale is not TargetScale.NONE and task is Task.AUTO:
         task = Task.REGRESSION
     return replace(columns, task=task, scale_target=loss is None or loss.scales_targets)
 
 
-def _check_scale(scale: TargetScale, loss: "Loss") -> None:
-    """Refuse the logarithm of a target for a loss that does not take it."""
-    if loss.log_link:
-        raise InvalidOption(
-            "target_scale", f"is not used by {loss.name} losses, which have a log link; leave it "
-            "out", scale,
-        )  # fmt: skip
-    if loss.task is Task.CLASSIFICATION:
-        raise InvalidOption(
-            "target_scale", f"is for numbers, and {loss.name} losses for classes; leave it out",
-            scale,
-        )  # fmt: skip
+def _check_scale(scale: TargetScale, loss: "Loss | None", task: Task) -> None:
+    """Refuse the logarithm of a target for losses and tasks that do not take it."""
+    if loss is not None and loss.log_link:
+        why = f"is not used by {loss.name} losses, which have a log link; leave it out"
+        raise InvalidOption("target_scale", why, scale)
+    if Task.CLASSIFICATION in (task, None if loss is None else loss.task):
+        raise InvalidOption("target_scale", "is for numbers, not for classes; leave it out", scale)
 
 
 def parse_risks(texts: Sequence[str]) -> "tuple[Spectrum, ...]":
