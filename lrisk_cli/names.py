@@ -207,6 +207,14 @@ class ConformalName(StrEnum):
     CV = "cv"
 
 
+class TargetScale(StrEnum):
+    """What is fitted of the target: the number itself, or a logarithm of it."""
+
+    NONE = "none"
+    LOG = "log"
+    LOG1P = "log1p"
+
+
 class Ragged(StrEnum):
     """What happens to rows of text files with more or fewer fields than the header."""
 

@@ -22,7 +22,7 @@ from lrisk_cli.evaluation.cluster_evaluation import (
 from lrisk_cli.evaluation.coverage import Coverage
 from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.evaluation.metric import Needs
-from lrisk_cli.evaluation.metrics import Figures, Intervals, parse_risks
+from lrisk_cli.evaluation.metrics import Figures, Intervals, error_names_of, parse_risks
 from lrisk_cli.evaluation.options.evaluating import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.page_rows import EvaluatedRows, PageRows
@@ -252,7 +252,7 @@ def _open(job: Job, model: Model | ClusterModel, checks: Checks, *, force: bool)
 
 def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluation:
     checks = job.make_checks(
-        lambda name: metric_name(name, model.task, model.row_loss.metrics, model.target.classes)
+        lambda name: metric_name(name, model.task, error_names_of(model), model.target.classes)
     )
     _check_level(job, checks)
     asked = (*parse_risks(job.risks), *parse_risks(checks.risks or ["mean"]))

@@ -22,6 +22,7 @@ from lrisk_cli.design.design import (
     read_design,
 )
 from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.target_scale import note_skew
 from lrisk_cli.errors import NotConvergedError, UsageError, opt
 from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.fitting import (
@@ -32,6 +33,7 @@ from lrisk_cli.models.fitting import (
 )
 from lrisk_cli.models.model import Model, save_model, with_digests
 from lrisk_cli.models.options import AfterFit
+from lrisk_cli.names import TargetScale
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.solvers.solution import Epoch
 from lrisk_cli.tables.inputs import Inputs
@@ -111,7 +113,7 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
         folds = (choice.chosen_scores(),)
     rule = None if keep_out is None else (lambda _: keep_out)
     design, held_out = encode_design(raw, job.columns, hold_out=rule)
-    design = replace(design, notes=(*design.notes, *job.notes))
+    design = replace(design, notes=(*design.notes, *job.notes, *_skew_notes(design, job)))
     del raw
     test = None if job.test is None else _open_test(job, design.encoding)
     design = replace(design, notes=(*design.notes, *(test.notes if test else ())))
@@ -228,6 +230,14 @@ def _choose(
     options = choice.chosen.options
     files = job.files[job.fits.index(options)]
     return replace(job, fits=(options,), files=(files,)), choice
+
+
+def _skew_notes(design: Design, job: Job) -> tuple[str, ...]:
+    """Suggest the logarithm of the target, where it may be fitted and is not."""
+    target, options = design.encoding.target, job.columns
+    if target.classes or not options.scale_target or options.on_scale is not TargetScale.NONE:
+        return ()
+    return note_skew(target.name, np.asarray(design.targets, dtype=np.float64))
 
 
 def _open_test(job: Job, encoding: Encoding) -> Table:

@@ -21,6 +21,7 @@ from lrisk_cli.models.options import (
     ModelOptions,
     choose_scaling,
     default_risk_notes,
+    loss_notes,
     suit_columns,
 )
 from lrisk_cli.names import DEFAULT_RISK, FORMER_RISK, ConformalName, Task
@@ -80,7 +81,12 @@ def make_job(
         test=validation.test,
         asked=asked,
         reference=output.reference,
-        notes=(*default_risk_notes(model.risk), *_choice_notes(validation, fits), *notes),
+        notes=(
+            *default_risk_notes(model.risk),
+            *loss_notes(fits[0].loss, model.risks, design.on_scale),
+            *_choice_notes(validation, fits),
+            *notes,
+        ),
         files=name_files(
             asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1
         ),

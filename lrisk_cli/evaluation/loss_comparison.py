@@ -177,6 +177,11 @@ def _check_comparable(first: str, baseline: Model, path: str, model: Model) -> N
             f"{path} is a model for {model.task} and {first} one for {baseline.task}; their losses "
             "cannot be compared"
         )
+    if model.target.on is not baseline.target.on:
+        raise UsageError(
+            f"{path} has losses of {model.target.fitted_name} and {first} of "
+            f"{baseline.target.fitted_name}; compare models of the same target scale"
+        )
     if model.loss != baseline.loss:
         raise UsageError(
             f"{path} has {model.loss} losses and {first} {baseline.loss} ones; compare models of "

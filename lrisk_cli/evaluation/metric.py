@@ -19,6 +19,8 @@ class Needs(StrEnum):
     SCORES = "probabilities of two classes"
     COUNTS = "counts and predicted means"
     INTERVALS = "prediction intervals"
+    LOGARITHMS = "logarithms of targets and predictions"
+    QUANTILES = "targets and predicted quantiles"
     ROWS = "rows read"
     CELLS = "cells read"
     FIT = "a certificate"

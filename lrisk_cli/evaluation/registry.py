@@ -21,6 +21,8 @@ _WHERE = {
     Needs.SCORES: "two classes",
     Needs.COUNTS: "the poisson loss",
     Needs.INTERVALS: "lrisk evaluate",
+    Needs.QUANTILES: "the quantile loss",
+    Needs.LOGARITHMS: "a logarithm of the target",
     Needs.ROWS: "every command",
     Needs.CELLS: "lrisk evaluate, predict and detect-outliers",
     Needs.FIT: "regression and classification",
@@ -32,7 +34,9 @@ _WHERE = {
 }
 TASK_NEEDS = {Task.REGRESSION: Needs.NUMBERS, Task.CLASSIFICATION: Needs.CLASSES}
 # What metrics need that compare predictions with targets, whatever the loss.
-ERROR_NEEDS = frozenset({Needs.NUMBERS, Needs.CLASSES, Needs.SCORES, Needs.COUNTS})
+ERROR_NEEDS = frozenset(
+    {Needs.NUMBERS, Needs.CLASSES, Needs.SCORES, Needs.COUNTS, Needs.QUANTILES, Needs.LOGARITHMS}
+)
 # What is known of rows that a model of clusters, or detect-outliers, has evaluated; with labels;
 # and of models beside a baseline.
 OF_CLUSTERS = frozenset({Needs.FLAGS, Needs.ROWS, Needs.CELLS, Needs.LOSSES, Needs.WARNINGS})

@@ -12,7 +12,8 @@ from msgspec.structs import replace as replace_fields
 from lrisk_cli import __version__
 from lrisk_cli.design.columns.registry import feature_from_json
 from lrisk_cli.design.encoding import EncodedBatch, Encoding
-from lrisk_cli.design.target import Target, target_from_file
+from lrisk_cli.design.target import Target, outside_scale, target_from_file
+from lrisk_cli.design.target_scale import find_outside
 from lrisk_cli.errors import DataError
 from lrisk_cli.features.linear import LinearMap
 from lrisk_cli.features.maps import FeatureMap
@@ -26,11 +27,12 @@ from lrisk_cli.models.model_file import (
     FeatureEntry,
     FitRecord,
     ModelFile,
+    TargetScaleEntry,
     encode_file,
 )
 from lrisk_cli.models.scored import ScoredBatch
 from lrisk_cli.models.validation_record import CrossValidationRecord, HoldoutRecord
-from lrisk_cli.names import Missing, Task
+from lrisk_cli.names import Missing, TargetScale, Task
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.table import Batch, write_bytes
@@ -45,6 +47,9 @@ class Model:
     columns themselves, or the kernel with each landmark. One output for regression and for two
     classes (the log-odds of the second), otherwise one for each class. calibration: what makes of
     these margins those that probabilities and losses follow from.
+
+    Where the logarithm of the target is fitted, all numbers but those of `restored` are logarithms.
+    smearing: then the factor from the exponential of a prediction to the mean, if it is one.
     """
 
     encoding: Encoding
@@ -56,6 +61,7 @@ class Model:
     feature_map: FeatureMap = field(default_factory=LinearMap)
     cross_validation: CrossValidationRecord | None = None
     holdout: HoldoutRecord | None = None
+    smearing: float | None = None
     calibration: CalibrationRecord | None = None
     conformal: ConformalRecord | None = None
 
@@ -127,9 +133,9 @@ class Model:
         return self.losses(Z, targets, encoded.exposure)
 
     def labelled(self, values: Any) -> Any:
-        """Class codes as class labels; numbers as they are. (n,)."""
+        """Class codes as class labels; numbers in units of the file. (n,)."""
         if not self.target.classes:
-            return values
+            return self.target.restore(values)
         import pyarrow as pa
 
         return pa.DictionaryArray.from_arrays(values, list(self.target.classes))
@@ -137,6 +143,8 @@ class Model:
     def prediction_columns(self, scored: ScoredBatch) -> dict[str, Any]:
         """The prediction of each row, and the probability of each class if there are classes."""
         columns: dict[str, Any] = {"prediction": self.labelled(scored.predictions)}
+        if self.smearing is not None:
+            columns["prediction_mean"] = self.target.restore(scored.predictions, self.smearing)
         if scored.probabilities is not None:
             for code, label in enumerate(self.target.classes):
                 columns[f"probability:{label}"] = scored.probabilities[:, code]
@@ -146,7 +154,19 @@ class Model:
         """Targets of the encoded rows, as `predict` would put them; None if none was read. (n,)."""
         if encoded.y is None:
             return None
-        return self.target.as_read(batch.columns[self.target.name], encoded.kept, encoded.y)
+        cells = batch.columns[self.target.name]
+        if self.target.on is not TargetScale.NONE:
+            self._refuse_outside(cells, encoded, batch)
+        return self.target.as_read(cells, encoded.kept, encoded.y)
+
+    def _refuse_outside(self, cells: Any, encoded: EncodedBatch, batch: Batch) -> None:
+        """Refuse a target that has no logarithm."""
+        kept = np.asarray(cells)[encoded.kept]
+        at = find_outside(kept, self.target.on)
+        if at is not None:
+            row = batch.source_row + int(encoded.kept[at])
+            place = f"{batch.source}, column '{self.target.name}', row {row}"
+            raise outside_scale(place, float(kept[at]), self.target.on)
 
     def score(self, batch: Batch, encoded: EncodedBatch | None = None) -> ScoredBatch:
         """Predictions, and losses where the batch holds the target; each row by itself.
@@ -157,7 +177,8 @@ class Model:
         with np.errstate(over="ignore", invalid="ignore"):
             Z = self.margins(encoded.rows)
             predictions = self.predict(Z, encoded.exposure)
-        if not np.isfinite(Z).all() or not np.isfinite(predictions).all():
+        numbers = self.target.restore(predictions, self.smearing or 1.0)
+        if not np.isfinite(Z).all() or not np.isfinite(numbers).all():
             raise DataError(
                 f"{batch.source}: a prediction is too large for a number; look for extreme values "
                 "in the data, or fit the model again"
@@ -209,7 +230,7 @@ def original_units(model: Model) -> OriginalUnits | None:
     if not model.is_linear:
         return None
     classes = model.target.classes
-    outputs = (classes[1:] if len(classes) == 2 else classes) or (model.target.name,)
+    outputs = (classes[1:] if len(classes) == 2 else classes) or (model.target.fitted_name,)
     encoding = model.encoding
     means, scales = encoding.units
     at = encoding.n_columns - encoding.intercept
@@ -263,8 +284,18 @@ def encode_model(model: Model) -> bytes:
         holdout=model.holdout,
         calibration=model.calibration,
         conformal=model.conformal,
+        target_scale=_scale_entry(model),
     )
     return encode_file(file)
+
+
+def _scale_entry(model: Model) -> TargetScaleEntry | None:
+    match model.target.on:
+        case TargetScale.LOG:
+            return TargetScaleEntry(transform="log", smearing=model.smearing)
+        case TargetScale.LOG1P:
+            return TargetScaleEntry(transform="log1p", smearing=model.smearing)
+    return None
 
 
 def build_model(file: ModelFile) -> Model:
@@ -272,9 +303,11 @@ def build_model(file: ModelFile) -> Model:
     parse_risk(file.risk)
     coded = file.encoding
     features = tuple(feature_from_json(fields(entry)) for entry in coded.features)
+    scale = file.target_scale
     target = target_from_file(
-        file.task, file.target, coded.target_mean, coded.target_scale, file.classes
-    )
+        file.task, file.target, coded.target_mean, coded.target_scale, file.classes,
+        TargetScale.NONE if scale is None else TargetScale(scale.transform),
+    )  # fmt: skip
     encoding = Encoding(
         features, coded.intercept, target, coded.missing, coded.unseen, file.exposure
     )
@@ -284,6 +317,8 @@ def build_model(file: ModelFile) -> Model:
         raise ValueError(f"the {file.loss} loss does not fit {file.task}")
     if file.exposure is not None and not loss.takes_exposure:
         raise ValueError(f"the {file.loss} loss takes no exposure")
+    if scale is not None and loss.log_link:
+        raise ValueError(f"the {file.loss} loss has a logarithm of its own")
     if not loss.scales_targets and (target.mean, target.scale) != (0.0, 1.0):
         raise ValueError(f"the {file.loss} loss takes targets as they are")
     feature_map = file.feature_map.map()
@@ -297,6 +332,7 @@ def build_model(file: ModelFile) -> Model:
         encoding, file.loss, file.risk, file.l2, W, file.fit, feature_map,
         cross_validation=file.cross_validation, holdout=file.holdout,
         calibration=file.calibration, conformal=file.conformal,
+        smearing=None if scale is None else scale.smearing,
     )  # fmt: skip
 
 

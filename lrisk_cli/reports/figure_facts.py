@@ -13,7 +13,7 @@ from lrisk_cli.evaluation.metric import Better, Needs
 from lrisk_cli.evaluation.metrics import Figures, Intervals
 from lrisk_cli.evaluation.registry import better_of, error_names, metrics_of
 from lrisk_cli.models.model import Model
-from lrisk_cli.names import WORST_TENTH
+from lrisk_cli.names import WORST_TENTH, TargetScale
 from lrisk_cli.reports.facts import Fact, Grid, figure, interval, number, plain
 
 if TYPE_CHECKING:
@@ -84,12 +84,14 @@ def result_fact(result: "FitResult") -> Fact:
 
 def typical(model: Model) -> str:
     """What the mean of the losses is called: of squared ones its root, the rmse, is shown."""
-    return "typical error" if model.row_loss.quadratic else "mean loss"
+    name = "typical error" if model.row_loss.quadratic else "mean loss"
+    on = model.target.on
+    return name if on is TargetScale.NONE else f"{name} of {plain(model.target.fitted_name)}"
 
 
 def unit_of(model: Model) -> str:
     """The head of errors in units of the target."""
-    name = plain(model.target.name)
+    name = plain(model.target.fitted_name)
     return f"off by, in {name if len(name) <= MOST_LETTERS else name[: MOST_LETTERS - 1] + '…'}"
 
 

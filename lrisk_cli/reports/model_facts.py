@@ -8,6 +8,7 @@ from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.models.model import Model, original_units
 from lrisk_cli.models.model_file import ClusterRecord, FitRecord
 from lrisk_cli.models.validation_record import CrossValidationRecord
+from lrisk_cli.names import TargetScale
 from lrisk_cli.reports.facts import Fact, Grid, number, plain, plural
 
 # Which rows a fit did not see, by the method of conformal prediction.
@@ -26,6 +27,7 @@ def model_facts(model: Model, path: str | None = None) -> list[Fact]:
             what if path is None else f"{path}: {what}",
             {"task": str(model.task), "risk": model.risk, "loss": model.loss, **_exposure(model)},
         ),
+        *_scale_facts(model),
         Fact("features", features),
         *_refinement_facts(model),
         Fact("loss", model.row_loss.words, detail=True),
@@ -57,6 +59,22 @@ def _refinement_facts(model: Model) -> list[Fact]:
         covered = f"{', '.join(shown)}; {size} {', '.join(sizes)}" if shown else ""
         facts.append(Fact("coverage", covered))
     return facts
+
+
+def _scale_facts(model: Model) -> list[Fact]:
+    """Where a logarithm is fitted: what the predictions are, and how the mean follows."""
+    target = model.target
+    if target.on is TargetScale.NONE:
+        return []
+    text = f"{plain(target.fitted_name)}; losses are of it, predictions in units of the target"
+    values: dict[str, object] = {"target_scale": str(target.on), "smearing": model.smearing}
+    if model.smearing is None:
+        return [Fact("target scale", text, values)]
+    mean = (
+        "a prediction is about the median; prediction_mean estimates the mean, by Duan's factor "
+        f"{model.smearing:.4g}"
+    )
+    return [Fact("target scale", text, values), Fact("smearing", mean, continued=True)]
 
 
 def describe_choice(record: CrossValidationRecord) -> str:
@@ -139,7 +157,7 @@ def describe_model(model: Model, risk: str | None = None) -> str:
     if model.encoding.exposure is not None:
         features += f" with exposure {plain(model.encoding.exposure)}"
     target, risk = model.target, risk or model.risk
-    what = f"{target.summary} of {plain(target.name)}"
+    what = f"{target.summary} of {plain(target.fitted_name)}"
     return f"{what} on {features}; {risk} of {model.loss} losses"
 
 

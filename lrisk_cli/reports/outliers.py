@@ -103,7 +103,7 @@ def _describe_score(found: "Outliers") -> str:
     model, scale = found.model, number(found.threshold.scale)
     if isinstance(model, ClusterModel):
         return "distance to the nearest centre, in deviations of such distances"
-    return model.row_loss.describe_score(scale, plain(model.target.name))
+    return model.row_loss.describe_score(scale, plain(model.target.fitted_name))
 
 
 def outlier_sentences(found: "Outliers") -> list[str]:

@@ -163,17 +163,19 @@ class SolverRun:
         *,
         near: bool = True,
         precondition: Precondition | None = None,
+        below: Problem | None = None,
     ) -> None:
         """Try for a better lower bound with the weights lam.
 
         start: a guess of where it is attained; near: the guess may be good enough as it is;
-        precondition: what helps to find a better one.
+        precondition: what helps to find a better one. below: the problem with other losses, whose
+        lower bounds hold for this one and are to be used.
         """
         assert not self.problem.falling  # noqa: S101  (the bound would be false)
         accuracy = 0.1 * self.limits.tol * self.gained
         start = self._V if start is None else start
         bound = lower_bound(
-            self.problem,
+            below or self.problem,
             lam,
             start,
             accuracy,
