@@ -98,7 +98,8 @@ def _intervals_of_folds(model: Model, scores: "FoldScores") -> Model:
         margins = calibrated_margins(model.calibration, margins)
     predictions = model.row_loss.predict(margins, scores.exposure)
     probabilities = model.row_loss.probabilities(margins)
-    rows = Outcomes(np.asarray(predictions, np.float64), scores.targets, probabilities)
+    predictions, restore = np.asarray(predictions, np.float64), model.target.restore
+    rows = Outcomes(predictions, scores.targets, probabilities, restore)
     return replace(model, conformal=learn_intervals("cv", scale_of(model), rows, scores.fold))
 
 
@@ -108,6 +109,6 @@ def _intervals_of_rows(model: Model, held_out: Design) -> Model:
 
     scored = score_design(model, held_out)
     predictions = np.asarray(scored.predictions, np.float64)
-    rows = Outcomes(predictions, held_out.targets, scored.probabilities)
+    rows = Outcomes(predictions, held_out.targets, scored.probabilities, model.target.restore)
     half = np.arange(len(predictions)) % 2
     return replace(model, conformal=learn_intervals("split", scale_of(model), rows, half))

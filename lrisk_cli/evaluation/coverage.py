@@ -26,7 +26,8 @@ class Coverage:
         from lrisk_cli.models.conformal import Outcomes
 
         predictions = np.asarray(scored.predictions, np.float64)
-        rows = Outcomes(predictions, scored.known_targets, scored.probabilities)
+        restore = self._model.target.restore
+        rows = Outcomes(predictions, scored.known_targets, scored.probabilities, restore)
         inside, sizes = self._bounds.covers(rows)
         self._n_rows += len(inside)
         self._n_inside += int(np.count_nonzero(inside))

@@ -7,8 +7,8 @@ as a low score. If the rows that are predicted and those of the scores are excha
 are new to the model, the target lies inside with at least the probability of the level.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import Any, Literal
 
@@ -34,12 +34,14 @@ _ROUNDING = 1e-9
 class Outcomes:
     """Predictions of rows and what they turned out to be. predictions, targets: (n,).
 
-    probabilities: of classes, (n, k).
+    probabilities: of classes, (n, k). restore: the way to units of the file where predictions and
+    targets are logarithms; it keeps their order.
     """
 
     predictions: Array
     targets: Targets
     probabilities: Array | None = None
+    restore: Callable[[Array], Array] = np.asarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Bounds:
     high: float
 
     def interval(self, predictions: Array) -> tuple[Array, Array]:
-        """The ends, in units of the file. (n,) each."""
+        """The ends, in units of the predictions. (n,) each."""
         if self.scale == "plain":
             return predictions + self.low, predictions + self.high
         roots = np.sqrt(predictions)
@@ -68,13 +70,17 @@ class Bounds:
         return inside
 
     def covers(self, rows: Outcomes) -> tuple[Flags, Array]:
-        """Whether each target is inside, and the width or the number of classes. (n,) each."""
+        """Whether each target is inside; the width in units of the file, or the number of classes.
+
+        (n,) each.
+        """
         if rows.probabilities is not None:
             inside = self.members(rows.probabilities)
             found: Flags = inside[np.arange(len(inside)), rows.targets]
             return found, inside.sum(axis=1).astype(np.float64)
         lower, upper = self.interval(rows.predictions)
-        return (lower <= rows.targets) & (rows.targets <= upper), upper - lower
+        widths = rows.restore(upper) - rows.restore(lower)
+        return (lower <= rows.targets) & (rows.targets <= upper), widths
 
 
 def scale_of(model: Model) -> Scale:
@@ -154,7 +160,8 @@ def require_intervals(path: str, model: Model) -> ConformalRecord:
 def interval_columns(model: Model, bounds: Bounds, scored: ScoredBatch) -> dict[str, Any]:
     """The columns lower and upper, or for each class whether it is in the set."""
     if scored.probabilities is None:
-        lower, upper = bounds.interval(np.asarray(scored.predictions, np.float64))
+        ends = bounds.interval(np.asarray(scored.predictions, np.float64))
+        lower, upper = (model.target.restore(end) for end in ends)
         return {"lower": lower, "upper": upper}
     inside = bounds.members(scored.probabilities).astype(np.int8)
     return {f"in_set:{label}": inside[:, c] for c, label in enumerate(model.target.classes)}
@@ -194,10 +201,11 @@ def _coverage(
             bounds = _bounds(scale, range(1, len(others) + 1), others, level)
             if bounds is None:
                 return tuple(found)
-            some = Outcomes(
-                rows.predictions[mine],
-                rows.targets[mine],
-                None if rows.probabilities is None else rows.probabilities[mine],
+            some = replace(
+                rows,
+                predictions=rows.predictions[mine],
+                targets=rows.targets[mine],
+                probabilities=None if rows.probabilities is None else rows.probabilities[mine],
             )
             inside[mine], sizes[mine] = bounds.covers(some)
         found.append(

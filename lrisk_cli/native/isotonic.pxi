@@ -1,4 +1,4 @@
-# Isotonic fractions: counts at ascending scores enter, the blocks of their non-decreasing fit leave.
+# Isotonic fractions: counts at ascending scores enter, blocks of their non-decreasing fit leave.
 
 def pool_fractions(int64_t[::1] hits, int64_t[::1] rows, int32_t[::1] starts) -> int:
     """Blocks of the non-decreasing fit to hits / rows, weighted by rows; gives their number.

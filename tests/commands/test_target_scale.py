@@ -79,6 +79,26 @@ def test_files_hold_units_of_the_target_and_losses_of_the_logarithm(folder: Path
     assert "log(price)" in (folder / "page.html").read_text()
 
 
+def test_intervals_are_in_units_of_the_target(folder: Path) -> None:
+    words = ("--target-scale", "log", "--holdout", "0.4", "--conformal", "split")
+    document(lrisk(folder, *FIT, *words, *PLAIN))
+    model = json.loads((folder / "m.json").read_text())["conformal"]
+    ask = ("m.json", "flats.csv", "--interval", "0.8")
+    found = document(lrisk(folder, "evaluate", *ask, *PLAIN))["metrics"]
+    run = lrisk(folder, "predict", *ask, "-o", "p.csv")
+    assert run.returncode == 0, run.stderr
+    lower, upper, predicted = (
+        column(folder, name, "p.csv") for name in ("lower", "upper", "prediction")
+    )
+    # Scores of n rows by rank: each end leaves floor((n + 1) 0.1) of them outside.
+    scores, rank = np.array(model["scores"]), (model["rows"] + 1) // 10
+    low = scores[model["ranks"].index(rank)]
+    np.testing.assert_allclose(lower, predicted * np.exp(low), rtol=1e-9)
+    inside = (lower <= column(folder, "price")) & (column(folder, "price") <= upper)
+    assert found["coverage"] == pytest.approx(inside.mean())
+    assert found["mean_width"] == pytest.approx((upper - lower).mean())
+
+
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
