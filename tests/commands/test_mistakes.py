@@ -175,7 +175,6 @@ def test_lists_count_each_time_and_columns_have_any_name(arguments, features, x,
         (["--risk", "expectile:0.9"], "extremile:6.58, the extremile of order 0.9, is near"),
         (["--risk", "max"], "superquantile:0.999 is near"),
         (["--exclude", "alcohol"], "no column 'alcohol'"),
-        (["-o", "nodir/m.json"], "the folder nodir does not exist; create it first"),
         (["--holdout", "20"], "got 20; write 20% or 0.2"),
     ],
 )
