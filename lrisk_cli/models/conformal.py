@@ -155,7 +155,8 @@ def interval_columns(model: Model, bounds: Bounds, scored: ScoredBatch) -> dict[
     """The columns lower and upper, or for each class whether it is in the set."""
     if scored.probabilities is None:
         lower, upper = bounds.interval(np.asarray(scored.predictions, np.float64))
-        return {"lower": lower, "upper": upper}
+        # The scale of the fit rises with the target, so that the ends stay ends.
+        return {"lower": model.target.restore(lower), "upper": model.target.restore(upper)}
     inside = bounds.members(scored.probabilities).astype(np.int8)
     return {f"in_set:{label}": inside[:, c] for c, label in enumerate(model.target.classes)}
 

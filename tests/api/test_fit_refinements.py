@@ -205,6 +205,18 @@ def test_folds_in_the_order_of_time_leave_the_first_rows_out(ask):
     assert found["conformal"]["rows"] == 500
 
 
+def test_intervals_of_a_fit_to_logarithms_are_in_units_of_the_file(ask):
+    target = np.exp(read("t.csv")["y"].astype(float))
+    write_csv(Path("e.csv"), {"x0": read("t.csv")["x0"], "y": target})
+    ask("fit", "e.csv", "--target", "y", "--target-scale", "log", "--conformal", "cv", "-o",
+        "m.json", "--json", "--force")  # fmt: skip
+    found = ask("evaluate", "m.json", "e.csv", "--interval", "0.9", "--json")["metrics"]
+    ask("predict", "m.json", "e.csv", "--interval", "0.9", "-o", "p.csv", "--force")
+    ends = {name: cells.astype(float) for name, cells in read("p.csv").items()}
+    assert np.mean((ends["lower"] <= target) & (target <= ends["upper"])) == found["coverage"]
+    np.testing.assert_allclose(np.mean(np.log(ends["upper"] / ends["lower"])), found["mean_width"])
+
+
 REFUSED = {
     ("fit", "t.csv", "--target", "y", "--calibrate", "platt"):
         "--calibrate platt is for probabilities of classes, and the target 'y' is a number",
