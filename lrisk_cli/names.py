@@ -193,6 +193,20 @@ class Scaling(StrEnum):
     MAD = "mad"
 
 
+class CalibrationName(StrEnum):
+    """How probabilities are corrected by out-of-fold scores."""
+
+    PLATT = "platt"
+    ISOTONIC = "isotonic"
+
+
+class ConformalName(StrEnum):
+    """Which rows prediction intervals are learned from: those held out, or those of each fold."""
+
+    SPLIT = "split"
+    CV = "cv"
+
+
 class Ragged(StrEnum):
     """What happens to rows of text files with more or fewer fields than the header."""
 

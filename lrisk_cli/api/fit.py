@@ -11,6 +11,7 @@ import pyarrow as pa
 from lrisk_cli.api.clock import Clock
 from lrisk_cli.api.fit_figures import evaluate
 from lrisk_cli.api.fit_files import FitFiles, check_files
+from lrisk_cli.api.fit_refinements import check_task, fold_scores, refine
 from lrisk_cli.api.fit_result import FitResult, Fits
 from lrisk_cli.api.fit_warnings import fit_warnings, row_digests
 from lrisk_cli.design.design import (
@@ -30,15 +31,17 @@ from lrisk_cli.models.fitting import (
     make_features,
 )
 from lrisk_cli.models.model import Model, save_model, with_digests
+from lrisk_cli.models.options import AfterFit
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.solvers.solution import Epoch
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
-from lrisk_cli.types import Flags
+from lrisk_cli.types import Flags, Index
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.checks import Checks
     from lrisk_cli.evaluation.dividing import Holdout
+    from lrisk_cli.evaluation.out_of_fold import FoldScores
     from lrisk_cli.evaluation.selection import CrossValidation, Scheme
 
 
@@ -47,8 +50,9 @@ class Job:
     """What to fit and where the results go.
 
     fits: all to be done or, with a scheme, those to choose from; files: of each of them.
-    reference: whether the ordinary fit is shown beside them. notes: what to know about the options.
-    checks: gates, where there are any.
+    reference: whether the ordinary fit is shown beside them. notes: what to know about the
+    options. after: what models learn from rows that they have not seen; folds: how these are left
+    out, unless the scheme does so. checks: gates, where there are any.
     """
 
     data: Inputs
@@ -63,6 +67,8 @@ class Job:
     reference: bool
     notes: tuple[str, ...]
     files: tuple[FitFiles, ...]
+    after: AfterFit
+    folds: "Scheme | None"
     checks: "Checks | None" = None
 
     @property
@@ -87,14 +93,22 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     holdout = _holdout(job)
     table = open_table(job.data, dtypes=job.dtypes)
     job.check_apart(table.paths)
-    split = job.holdout is not None or job.scheme is not None
+    split = job.holdout is not None or job.scheme is not None or job.folds is not None
     raw = read_design(table, job.columns, report, split=split)
     job = _check_metrics(job, raw)
     clock.lap("read_s")
     keep_out = None if holdout is None else _held_out_rows(holdout, raw)
-    job, choice = _choose(job, raw, keep_out, report)
+    check_task(job.after, job.columns, raw)
+    rows = _learned_rows(raw, keep_out)
+    job, choice = _choose(job, raw, rows, report)
     if choice is not None:
         clock.lap("choose_s")
+    folds: tuple[FoldScores, ...] = ()
+    if job.folds is not None:
+        folds = fold_scores(raw, job.columns, job.fits, job.folds, rows, report)
+        clock.lap("folds_s")
+    elif choice is not None and job.after.needs_folds:
+        folds = (choice.chosen_scores(),)
     rule = None if keep_out is None else (lambda _: keep_out)
     design, held_out = encode_design(raw, job.columns, hold_out=rule)
     design = replace(design, notes=(*design.notes, *job.notes))
@@ -103,6 +117,7 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     design = replace(design, notes=(*design.notes, *(test.notes if test else ())))
     clock.lap("design_s")
     results, notes = _solve(job, design, report)
+    refine(results, job.after, folds, held_out)
     design = replace(design, notes=(*design.notes, *notes))
     digests = row_digests(design, held_out)
     kept_out = None if holdout is None or keep_out is None else holdout.record(keep_out)
@@ -194,17 +209,21 @@ def _choice_notes(choice: "CrossValidation", *, tested: object) -> tuple[str, ..
     )
 
 
+def _learned_rows(raw: RawDesign, keep_out: Flags | None) -> Index:
+    """Positions of the usable rows that are not held out."""
+    if keep_out is not None:
+        return np.flatnonzero(~keep_out)
+    return np.arange(len(raw.usable.rows.rows))
+
+
 def _choose(
-    job: Job, raw: RawDesign, keep_out: Flags | None, report: Report
+    job: Job, raw: RawDesign, rows: Index, report: Report
 ) -> "tuple[Job, CrossValidation | None]":
-    """With a scheme, the job of fitting the best candidate; rows held out take no part."""
+    """With a scheme, the job of fitting the best candidate. rows: that take part."""
     if job.scheme is None:
         return job, None
     from lrisk_cli.evaluation.selection import cross_validate
 
-    rows = np.arange(len(raw.usable.rows.rows))
-    if keep_out is not None:
-        rows = np.flatnonzero(~keep_out)
     choice = cross_validate(raw, job.columns, job.fits, job.scheme, rows, report)
     options = choice.chosen.options
     files = job.files[job.fits.index(options)]

@@ -16,7 +16,12 @@ from lrisk_cli.design.columns.number import refuse_overflow
 from lrisk_cli.design.columns.registry import FEATURES, NUMERIC_FEATURES
 from lrisk_cli.design.raw_rows import RawRows, block_rows, count_missing
 from lrisk_cli.design.target import ClassTarget, NumberTarget, Target
-from lrisk_cli.design.text_targets import merge_spaces, refuse_written_numbers
+from lrisk_cli.design.text_targets import (
+    merge_spaces,
+    note_merged,
+    present_texts,
+    refuse_no_classes,
+)
 from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Scaling, Task
 from lrisk_cli.native.kernels import core
@@ -45,9 +50,12 @@ def decide_task(place: str, name: str, target: Array | Texts, task: Task) -> tup
                 f"pass {opt('task', Task.CLASSIFICATION)} or {opt('dtype', f'{name}=number')}"
             )
         if task is Task.AUTO:
-            refuse_written_numbers(place, target)
+            refuse_no_classes(place, target)
         why = (f"task: classification, because '{name}' holds text",)
-        return Task.CLASSIFICATION, why if task is Task.AUTO else ()
+        return Task.CLASSIFICATION, (
+            *(why if task is Task.AUTO else ()),
+            *note_merged(name, target),
+        )
     if task is not Task.AUTO:
         return task, ()
     values = _few_distinct(target, MOST_CLASSES)
@@ -68,7 +76,7 @@ def decide_task(place: str, name: str, target: Array | Texts, task: Task) -> tup
 def find_classes(place: str, name: str, target: Array | Texts) -> tuple[str, ...]:
     """The distinct values of a target: numbers in their order, texts in theirs."""
     if isinstance(target, Texts):
-        classes = sorted(merge_spaces(target.values[code] for code in distinct(target.codes)))
+        classes = sorted(merge_spaces(present_texts(target)))
     else:
         numbers = distinct(target)
         if max(abs(numbers[0]), abs(numbers[-1])) >= EXACT:

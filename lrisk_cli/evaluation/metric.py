@@ -18,6 +18,7 @@ class Needs(StrEnum):
     CLASSES = "classes and predictions"
     SCORES = "probabilities of two classes"
     COUNTS = "counts and predicted means"
+    INTERVALS = "prediction intervals"
     ROWS = "rows read"
     CELLS = "cells read"
     FIT = "a certificate"

@@ -18,6 +18,7 @@ from lrisk_cli.features.linear import LinearMap
 from lrisk_cli.features.maps import FeatureMap
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.losses.registry import make_loss
+from lrisk_cli.models.calibration_record import CalibrationRecord, ConformalRecord
 from lrisk_cli.models.model_file import (
     FORMAT,
     FORMAT_VERSION,
@@ -42,7 +43,8 @@ class Model:
 
     The values v(x) are those of the feature map, then 1 for the intercept if there is one: the
     columns themselves, or the kernel with each landmark. One output for regression and for two
-    classes (the log-odds of the second), otherwise one for each class.
+    classes (the log-odds of the second), otherwise one for each class. calibration: what makes of
+    these margins those that probabilities and losses follow from.
     """
 
     encoding: Encoding
@@ -54,6 +56,13 @@ class Model:
     feature_map: FeatureMap = field(default_factory=LinearMap)
     cross_validation: CrossValidationRecord | None = None
     holdout: HoldoutRecord | None = None
+    calibration: CalibrationRecord | None = None
+    conformal: ConformalRecord | None = None
+
+    @property
+    def uncalibrated(self) -> "Model":
+        """The model that was fitted, whose risk was minimised and certified."""
+        return replace(self, calibration=None)
 
     @property
     def task(self) -> Task:
@@ -81,8 +90,13 @@ class Model:
         return make_loss(self.loss, len(self.target.classes))
 
     def margins(self, rows: Rows) -> Array:
-        """v(x) W, each row by itself. (n, outputs)."""
-        return self.feature_map.margins(rows, self.coefficients)
+        """v(x) W, calibrated if the model is; each row by itself. (n, outputs)."""
+        Z = self.feature_map.margins(rows, self.coefficients)
+        if self.calibration is None:
+            return Z
+        from lrisk_cli.models.calibration import calibrated_margins
+
+        return calibrated_margins(self.calibration, Z)
 
     def in_units(self, Z: Array) -> Array:
         """Margins in units of the file. (n, outputs)."""
@@ -247,6 +261,8 @@ def encode_model(model: Model) -> bytes:
         exposure=encoding.exposure,
         cross_validation=model.cross_validation,
         holdout=model.holdout,
+        calibration=model.calibration,
+        conformal=model.conformal,
     )
     return encode_file(file)
 
@@ -273,9 +289,14 @@ def build_model(file: ModelFile) -> Model:
     feature_map = file.feature_map.map()
     n_values = feature_map.width(encoding.n_columns - encoding.intercept) + encoding.intercept
     W = _matrix(file.coefficients, n_values, loss.n_outputs)
+    if file.calibration is not None:
+        file.calibration.check(len(target.classes))
+    if file.conformal is not None:
+        file.conformal.check(len(target.classes), log_link=loss.log_link)
     return Model(
         encoding, file.loss, file.risk, file.l2, W, file.fit, feature_map,
         cross_validation=file.cross_validation, holdout=file.holdout,
+        calibration=file.calibration, conformal=file.conformal,
     )  # fmt: skip
 
 

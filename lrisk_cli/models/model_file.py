@@ -13,6 +13,7 @@ from lrisk_cli import __version__
 from lrisk_cli.errors import ModelError, UsageError, opt
 from lrisk_cli.features.registry import FeatureMapEntry
 from lrisk_cli.losses.registry import loss_pattern
+from lrisk_cli.models.calibration_record import CalibrationRecord, ConformalRecord
 from lrisk_cli.models.model_text import MOST_BYTES, check_bulk, check_keys
 from lrisk_cli.models.validation_record import CrossValidationRecord, HoldoutRecord
 from lrisk_cli.names import Missing, Unseen
@@ -119,6 +120,7 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     classes the margin is the log-odds of the second. With the poisson loss the margin is the
     logarithm of the mean over the exposure. exposure: the column that holds it; left out for none.
     cross_validation, holdout: how the candidate was chosen, and which rows were held out.
+    calibration: what makes calibrated margins of these. conformal: scores for prediction intervals.
     """
 
     format: Literal["lrisk-model"]
@@ -138,6 +140,8 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     exposure: str | None = None
     cross_validation: CrossValidationRecord | None = None
     holdout: HoldoutRecord | None = None
+    calibration: CalibrationRecord | None = None
+    conformal: ConformalRecord | None = None
 
 
 class StartRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,6 +10,8 @@ from lrisk_cli.names import (
     DEFAULT_RISK,
     FORMER_RISK,
     RISKS,
+    CalibrationName,
+    ConformalName,
     Scaling,
     SmoothingName,
     Standardize,
@@ -98,6 +100,44 @@ class Penalty:
     panel: ClassVar[str] = "Model"
 
     l2: float | None = option(metavar="MU", help="Penalty mu > 0 on mu/2 ||w||^2.", shown="1/rows")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AfterFit:
+    """What is learned after the fit from rows that it did not see."""
+
+    panel: ClassVar[str] = "Validation"
+
+    calibrate: CalibrationName | None = option(
+        metavar="METHOD",
+        help="Calibrate the probabilities of classes by those of the rows that the folds of `cv`, "
+        "else 5 folds, leave out: platt (slope and intercepts of the log-odds) or isotonic.",
+    )
+    conformal: ConformalName | None = option(
+        metavar="METHOD",
+        help="Keep conformity scores in the model, from which predict and evaluate make intervals: "
+        "of the rows of `holdout` (split), or of those that the folds of `cv`, else 5 folds, leave "
+        "out (cv).",
+    )
+
+    @property
+    def needs_folds(self) -> bool:
+        """Whether rows are scored by fits that leave them out."""
+        return self.calibrate is not None or self.conformal is ConformalName.CV
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionInterval:
+    """The level of the intervals of predictions."""
+
+    panel: ClassVar[str] = "Output"
+
+    interval: float | None = option(
+        metavar="LEVEL",
+        help="Add intervals (of classes: sets) that cover the target with this probability, as 90% "
+        "or 0.9; needs a model with conformity scores.",
+        fraction=True,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

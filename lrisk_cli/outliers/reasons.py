@@ -145,7 +145,7 @@ def split_losses(
     exposure: (m,), where the model needs it; the usual row has that of the row beside it.
     """
     at_usual = np.repeat(model.margins(DenseRows(usual.centre[np.newaxis])), len(X), axis=0)
-    if not model.is_linear:
+    if not model.is_linear or model.calibration is not None:
         return _leave_one_out(model, usual, X, targets, at_usual, exposure)
     first_columns = _first_columns(model.encoding)
     n_columns = model.encoding.n_columns - model.encoding.intercept

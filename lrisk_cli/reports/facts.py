@@ -118,6 +118,15 @@ def decision_facts(found: "Evaluation") -> list[Fact]:
     return [Fact("predicted", text, {"threshold": threshold})]
 
 
+def interval_facts(found: "Evaluation") -> list[Fact]:
+    """The intervals whose coverage is among the figures, where they were asked for."""
+    if found.level is None:
+        return []
+    what = "sets of classes" if found.model.target.classes else "intervals"
+    text = f"{100.0 * found.level:g} %: coverage and mean_width are of these {what}"
+    return [Fact("level", text, {"interval": found.level})]
+
+
 def confusion_grid(confusion: "Confusion", most_letters: int = 24) -> Grid:
     """Rows by true class, down, and predicted class, across."""
     names = [

@@ -9,9 +9,9 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from lrisk_cli.colours import Style, Styled
-from lrisk_cli.evaluation.metric import Better
+from lrisk_cli.evaluation.metric import Better, Needs
 from lrisk_cli.evaluation.metrics import Figures, Intervals
-from lrisk_cli.evaluation.registry import better_of, error_names
+from lrisk_cli.evaluation.registry import better_of, error_names, metrics_of
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import WORST_TENTH
 from lrisk_cli.reports.facts import Fact, Grid, figure, interval, number, plain
@@ -36,7 +36,7 @@ def figures_grid(
     """
     columns = _columns(figures, reference)
     names = list(next(iter(figures.values())))
-    errors = error_names(names)
+    errors = [*error_names(names), *figures_of_intervals(names)]
     risks = [name for name in names if name not in errors]
     squared, asked = model.row_loss.quadratic, intervals or {}
 
@@ -59,6 +59,12 @@ def figures_grid(
     first = "half squared error" if squared else "risk of the loss"
     heads = [first, *(head for head, _ in columns), *(["95 % interval"] if intervals else [])]
     return Grid(heads, rows, divided)
+
+
+def figures_of_intervals(names: Sequence[str]) -> list[str]:
+    """Those of the names that compare intervals with targets."""
+    known = metrics_of([Needs.INTERVALS])
+    return [name for name in names if name in known]
 
 
 def result_fact(result: "FitResult") -> Fact:

@@ -10,6 +10,9 @@ from lrisk_cli.models.model_file import ClusterRecord, FitRecord
 from lrisk_cli.models.validation_record import CrossValidationRecord
 from lrisk_cli.reports.facts import Fact, Grid, number, plain, plural
 
+# Which rows a fit did not see, by the method of conformal prediction.
+_LEFT_OUT = {"split": "held out", "cv": "left out by folds"}
+
 
 def model_facts(model: Model, path: str | None = None) -> list[Fact]:
     """What a model is. path: of its file, where that names it."""
@@ -24,6 +27,7 @@ def model_facts(model: Model, path: str | None = None) -> list[Fact]:
             {"task": str(model.task), "risk": model.risk, "loss": model.loss, **_exposure(model)},
         ),
         Fact("features", features),
+        *_refinement_facts(model),
         Fact("loss", model.row_loss.words, detail=True),
         Fact(
             "penalty",
@@ -32,6 +36,27 @@ def model_facts(model: Model, path: str | None = None) -> list[Fact]:
             detail=True,
         ),
     ]
+
+
+def _refinement_facts(model: Model) -> list[Fact]:
+    """What it learned from rows that its fit did not see: a calibration, intervals."""
+    facts, calibration, conformal = list[Fact](), model.calibration, model.conformal
+    if calibration is not None:
+        text = (
+            f"{calibration.method}, by {calibration.folds} folds of "
+            f"{plural(calibration.rows, 'row')}; the proof is about the fit before it"
+        )
+        facts.append(Fact("calibration", text, {"calibration": calibration.as_dict()}))
+    if conformal is not None:
+        rows = f"{plural(conformal.rows, 'row')} {_LEFT_OUT[conformal.method]}"
+        text = f"{conformal.method} conformal, by {rows}"
+        facts.append(Fact("intervals", text, {"conformal": conformal.as_dict()}))
+        shown = [f"{each.coverage:.3f} at {100.0 * each.level:g} %" for each in conformal.coverage]
+        sizes = [number(each.size, 3) for each in conformal.coverage]
+        size = "classes" if model.target.classes else "width"
+        covered = f"{', '.join(shown)}; {size} {', '.join(sizes)}" if shown else ""
+        facts.append(Fact("coverage", covered))
+    return facts
 
 
 def describe_choice(record: CrossValidationRecord) -> str:

@@ -1,5 +1,6 @@
 """Outliers as aligned text, and as the document that --json prints."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.errors import opt
@@ -114,8 +115,8 @@ def outlier_sentences(found: "Outliers") -> list[str]:
     ]
 
 
-def top_grid(found: "Outliers") -> Grid:
-    """The first rows of the ranking; the reasons come last."""
+def top_grid(found: "Outliers", shown: "Sequence[TopRow] | None" = None) -> Grid:
+    """The first rows of the ranking, or those shown; the reasons come last."""
     ids = ["id"] if found.has_ids else []
     rows = [
         [
@@ -126,7 +127,7 @@ def top_grid(found: "Outliers") -> Grid:
             "yes" if row.is_outlier else "no",
             row.reason,
         ]
-        for row in found.top
+        for row in (found.top if shown is None else shown)
     ]
     return Grid(["rank", "row", *ids, "score", "outlier", "why"], rows)
 

@@ -11,6 +11,7 @@ from lrisk_cli.reports.facts import (
     Grid,
     confusion_grid,
     decision_facts,
+    interval_facts,
     note_facts,
     plain,
     rows_fact,
@@ -50,7 +51,7 @@ def print_fit(fits: "Fits") -> None:
 def print_evaluation(found: "Evaluation") -> None:
     """The figures of a model on a table, and what the gates say."""
     facts = [*model_facts(found.model, found.path), rows_fact(found.counts)]
-    facts += decision_facts(found)
+    facts += [*decision_facts(found), *interval_facts(found)]
     print_facts([*facts, *note_facts(found.notes)])
     print()
     print_grid(figures_grid(found.model, {"value": found.figures}, intervals=found.intervals))

@@ -98,7 +98,7 @@ def test_what_judges_predictions_can_choose_between_models(name):
     if measures_predictions(name):
         assert check_metric(name, Task.AUTO) == name
     else:
-        of_rows = metrics_of([Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.WARNINGS])
+        of_rows = metrics_of([Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.WARNINGS, Needs.INTERVALS])
         assert name in {*of_rows, "majority_accuracy"}
         with pytest.raises(UsageError, match="does not evaluate predictions; choose a risk"):
             check_metric(name, Task.AUTO)
