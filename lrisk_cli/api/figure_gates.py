@@ -14,7 +14,7 @@ from lrisk_cli.tables.table import check_apart, check_output
 from lrisk_cli.warnings import Warnings, count_warnings
 
 if TYPE_CHECKING:
-    from lrisk_cli.api.fit import Fits
+    from lrisk_cli.api.fit_result import Fits
     from lrisk_cli.evaluation.comparison import Comparison
 
 NamedGateResults = tuple[tuple[str | None, GateResult], ...]

@@ -241,7 +241,11 @@ def _trace_columns(epochs: Sequence[Epoch]) -> dict[str, Any]:
     """One row for each epoch; empty where nothing was proved or sorted yet."""
     names = ("passes", "seconds", "objective", "lower_bound", "gap", "rank_changes")
     heads = {"passes": "pass"}
-    return {
+    columns = {
         heads.get(name, name): pa.array([getattr(epoch, name) for epoch in epochs])
         for name in names
     }
+    for name, type_ in (("epochs", pa.float64()), ("gradient_evaluations", pa.int64())):
+        counts = [None if each.counts is None else getattr(each.counts, name) for each in epochs]
+        columns[name] = pa.array(counts, type_)
+    return columns

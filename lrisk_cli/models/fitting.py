@@ -304,7 +304,7 @@ def _record(
         FitStart(name=each.name, objective=each.objective, rounds=each.rounds)
         for each in solution.starts
     ]
-    choice = choose(problem, options.solver)
+    choice, counts = choose(problem, options.solver), solution.counts
     return FitRecord(
         solver=choice.solver.value,
         solver_reason=choice.reason,
@@ -331,6 +331,8 @@ def _record(
         reweighted=solution.trimmed_objective is not None,
         trimmed_objective=solution.trimmed_objective,
         contamination=None if inliers is None else inliers.fraction,
+        epochs=None if counts is None else counts.epochs,
+        gradient_evaluations=None if counts is None else counts.gradient_evaluations,
     )
 
 

@@ -38,8 +38,10 @@ class FitStart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the model was fitted and what was proved. The bounds are null for falling risks.
 
-    starts: where the search for a falling risk began; null where one start is enough. reweighted:
-    the rows were weighed once more after the search, which ended at trimmed_objective.
+    passes: sweeps over the rows of any kind. epochs, gradient_evaluations: those of stochastic
+    steps, apart from evaluations and proofs; null for other methods. starts: where the search for a
+    falling risk began; null where one start is enough. reweighted: the rows were weighed once more
+    after the search, which ended at trimmed_objective.
     contamination: estimated fraction of outliers; null if not estimated. training_rows,
     held_out_rows: count and order-free digest of the encoded rows; empty if not known.
     """
@@ -69,6 +71,8 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reweighted: bool = False
     trimmed_objective: float | None = None
     contamination: float | None = None
+    epochs: float | None = None
+    gradient_evaluations: int | None = None
     training_rows: str = ""
     held_out_rows: str = ""
 

@@ -69,7 +69,7 @@ def run_facts(model: Model) -> list[Fact]:
     facts = [
         Fact(
             "solver",
-            f"{fit.solver} ({fit.solver_reason}), {fit.passes:g} passes",
+            f"{fit.solver} ({fit.solver_reason}), {_work_done(fit)}",
             {"fit": fit.as_dict()},
         ),
         Fact("end", fit.status, continued=True),
@@ -87,6 +87,14 @@ def run_facts(model: Model) -> list[Fact]:
         Fact("seed", str(fit.seed), detail=True),
         Fact("data fingerprint", fit.fingerprint, detail=True),
     ]
+
+
+def _work_done(fit: FitRecord) -> str:
+    """How much the solver did: "133 passes, 64 of them epochs of steps"."""
+    passes = f"{fit.passes:g} passes"
+    if fit.epochs is None:
+        return passes
+    return f"{passes}; {fit.epochs:g} epochs with {fit.gradient_evaluations:,} gradient evaluations"
 
 
 def coefficient_grid(

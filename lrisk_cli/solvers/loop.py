@@ -10,10 +10,12 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from lrisk_cli.errors import opt
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import GAVE_OUT, Limits, Solution, SolverRun
 from lrisk_cli.solvers.spec import Job
+from lrisk_cli.solvers.work import Work
 from lrisk_cli.types import Array
 
 # Epochs without a better objective after which a step that we chose ourselves is halved; the
@@ -25,6 +27,8 @@ DIVERGED = 2.0
 MAX_HALVINGS = 60
 # Proofs are tried at passes that grow by this factor: they cost far more than an epoch.
 PROOF_SPACING = 1.25
+# Epochs add up to a limit but for rounding.
+SHORT = 1e-9
 # A run without a proof to come has stalled when so many epochs gain less than the tolerance.
 STALL = 20
 
@@ -43,8 +47,8 @@ class Method(Protocol):
     def restart(self, W: Array, *, stalled: bool = False) -> None:
         """Reset the state and continue from W, with smaller steps if the last epochs stalled."""
 
-    def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
-        """Make one epoch of steps from the point; the new W, and the passes it used."""
+    def advance(self, point: Point, step: float | None) -> tuple[Array, Work]:
+        """Make one epoch of steps from the point; the new W, and what it took."""
 
 
 class RecentWeights:
@@ -87,18 +91,25 @@ def minimise(
     start: Array | None = None,
     insist: bool = False,
     norm_bound: float | None = None,
+    max_epochs: float | None = None,
 ) -> Solution:
     """Run the method until the gap is proved or a limit is reached.
 
     It begins at `start` where that is better than zero, or anyway if we insist. norm_bound: the
-    method keeps ||W|| below it.
+    method keeps ||W|| below it. max_epochs: a limit to the epochs of a stochastic method.
     """
     solver_run = SolverRun(problem, limits, report, track_ranks=track_ranks)
-    return _Run(problem, method, step, solver_run, norm_bound).run(start, insist=insist)
+    run = _Run(problem, method, step, solver_run, norm_bound, max_epochs)
+    return run.run(start, insist=insist)
 
 
 def run_method(
-    job: Job, method: Method, *, insist: bool = False, norm_bound: float | None = None
+    job: Job,
+    method: Method,
+    *,
+    insist: bool = False,
+    norm_bound: float | None = None,
+    max_epochs: float | None = None,
 ) -> Solution:
     """Run the method by the options of a job that all such methods read."""
     return minimise(
@@ -111,6 +122,7 @@ def run_method(
         start=job.start,
         insist=insist,
         norm_bound=norm_bound,
+        max_epochs=max_epochs,
     )
 
 
@@ -124,9 +136,11 @@ class _Run:
         step: float | None,
         solver_run: SolverRun,
         norm_bound: float | None = None,
+        max_epochs: float | None = None,
     ) -> None:
         self.problem, self.method, self.solver_run = problem, method, solver_run
         self.norm_bound = np.inf if norm_bound is None else norm_bound
+        self.max_epochs = max_epochs
         self.chosen_here = step is None
         self.step = method.first_step() if step is None else step
         self.recent = RecentWeights(problem.n_rows)
@@ -152,8 +166,8 @@ class _Run:
         self.method.restart(self.point.W)
         solver_run.note(self.point.objective, self.point.rank_changes)
         while (why := self._why_stop()) is None:
-            W, used = self.method.advance(self.point, self.step)
-            solver_run.passes += used
+            W, work = self.method.advance(self.point, self.step)
+            solver_run.add(work)
             self._evaluate(W)
             if solver_run.passes >= self.next_proof:
                 self._try_proof()
@@ -250,4 +264,7 @@ class _Run:
             return f"stopped because {why}"
         if self.halvings >= MAX_HALVINGS:
             return "stopped because ever smaller steps bring no progress"
+        counts = self.solver_run.counts
+        if self.max_epochs is not None and counts.epochs >= self.max_epochs - SHORT:
+            return f"stopped after {self.max_epochs:g} epochs ({opt('max_epochs')})"
         return self.solver_run.exhausted()

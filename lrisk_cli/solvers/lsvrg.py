@@ -17,6 +17,7 @@ from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Solution
 from lrisk_cli.solvers.spec import Job, Need, SolverSpec
+from lrisk_cli.solvers.work import Counts, Work
 from lrisk_cli.types import Array
 
 
@@ -66,22 +67,26 @@ class Lsvrg:
         if stalled and self.epoch_length is None:
             self._length = max(1, self._length // 2, self.problem.n_rows // 64)
 
-    def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
-        """N steps; a pass is n of them, or a checkpoint after the first (already counted)."""
+    def advance(self, point: Point, step: float | None) -> tuple[Array, Work]:
+        """N steps of two gradients each; a checkpoint takes n, and a pass but for the first.
+
+        The first is at the point, whose evaluation was that pass.
+        """
         assert step is not None  # noqa: S101
         if self.sampling is Sampling.WEIGHTS:
             self._draws.follow(point.lam)
-        W, margins, passes = point.W, point.margins, 0.0
-        remaining = self._length
+        W, margins, n = point.W, point.margins, self.problem.n_rows
+        remaining, extra = self._length, 0
         while True:
             n_steps = self._steps_to_checkpoint(remaining)
             W = self._steps(W, margins, point.lam, step, n_steps)
-            passes += n_steps / self.problem.n_rows
             remaining -= n_steps
             if remaining == 0 or not np.isfinite(W).all():
-                return W, passes
+                done = self._length - remaining
+                counts = Counts(done / n, 2 * done + n * (1 + extra))
+                return W, Work(done / n + extra, counts)
             margins = self.problem.margins(W)
-            passes += 1.0
+            extra += 1
 
     def _steps_to_checkpoint(self, remaining: int) -> int:
         """How many steps until the next checkpoint, each step being followed by one with q*."""
@@ -118,12 +123,12 @@ def _run(job: Job) -> Solution:
         options.checkpoint_probability or 0.0,
         options.sampling or Sampling.WEIGHTS,
     )
-    return run_method(job, method)
+    return run_method(job, method, max_epochs=options.max_epochs)
 
 
 SPEC = SolverSpec(
     _run,
     needs=frozenset({Need.DENSE_ROWS}),
-    options=frozenset({"step", "epoch_length", "checkpoint_probability", "sampling"}),
+    options=frozenset({"step", "epoch_length", "checkpoint_probability", "sampling", "max_epochs"}),
     suits=_suits,
 )

@@ -66,6 +66,13 @@ class Solver:
     batch_size: int | None = option(
         metavar="N", minimum=1, help="Rows in a batch (sgd, srda).", shown="64", expert=True
     )
+    max_epochs: float | None = option(
+        metavar="NUMBER",
+        help="Stop after so many epochs, each of as many draws as there are rows; evaluations and "
+        "proofs do not count (lsvrg, sgd, srda).",
+        shown="none",
+        expert=True,
+    )
     epoch_length: int | None = option(
         metavar="N",
         minimum=1,
@@ -115,6 +122,7 @@ class Solver:
             step,
             decay,
             self.batch_size,
+            self.max_epochs,
             self.epoch_length,
             self.checkpoint_probability,
             self.sampling,

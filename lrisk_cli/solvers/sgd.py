@@ -10,6 +10,7 @@ from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Solution
 from lrisk_cli.solvers.spec import Job, Need, SolverSpec
+from lrisk_cli.solvers.work import Work
 from lrisk_cli.types import Array
 
 
@@ -47,7 +48,7 @@ class Sgd:
         """Go on from W with a fresh average."""
         self._W, self._mean, self._done = W.copy(), np.zeros_like(W), 0
 
-    def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
+    def advance(self, point: Point, step: float | None) -> tuple[Array, Work]:
         """About n / m batches."""
         work = self._batches
         self.problem.rows.steps(
@@ -58,16 +59,17 @@ class Sgd:
             self.problem.loss.parameter,
         )  # fmt: skip
         self._done += work.per_epoch
-        return (self._mean if self.decay else self._W).copy(), work.passes
+        return (self._mean if self.decay else self._W).copy(), work.taken
 
 
 def _run(job: Job) -> Solution:
     options = job.options
-    return run_method(
-        job, Sgd(job.problem, options.seed, options.batch_size or BATCH_SIZE, options.decay)
-    )
+    method = Sgd(job.problem, options.seed, options.batch_size or BATCH_SIZE, options.decay)
+    return run_method(job, method, max_epochs=options.max_epochs)
 
 
 SPEC = SolverSpec(
-    _run, needs=frozenset({Need.DENSE_ROWS}), options=frozenset({"step", "decay", "batch_size"})
+    _run,
+    needs=frozenset({Need.DENSE_ROWS}),
+    options=frozenset({"step", "decay", "batch_size", "max_epochs"}),
 )

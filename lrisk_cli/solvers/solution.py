@@ -14,6 +14,7 @@ from lrisk_cli.solvers.certificate import Certificate, certify, lower_bound
 from lrisk_cli.solvers.descent import Precondition
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.rounding import evaluate
+from lrisk_cli.solvers.work import Counts, Work
 from lrisk_cli.types import Array
 
 # The last proof may exceed a time limit by this fraction of it.
@@ -57,7 +58,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """One line of a trace. The bound and the gap are the best proved so far, if any."""
+    """One line of a trace. The bound and the gap are the best proved so far, if any.
+
+    counts: those of a stochastic method.
+    """
 
     passes: float
     seconds: float
@@ -65,6 +69,7 @@ class Epoch:
     lower_bound: float | None
     gap: float | None
     rank_changes: int | None
+    counts: Counts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,8 @@ class Solution:
     without smoothing, and smoothed_objective then too. starts: those that were tried, if several.
     trimmed_objective: where the search ended before the rows were weighed once more, if they were.
     inlier_fit: the fit to the inliers that the search started from, exact for squared losses.
-    mean_fit: nearly the minimiser of the mean, where the search started from it.
+    mean_fit: nearly the minimiser of the mean, where the search started from it. counts: those of a
+    stochastic method.
     """
 
     W: Array
@@ -103,6 +109,7 @@ class Solution:
     trimmed_objective: float | None = None
     inlier_fit: Array | None = None
     mean_fit: Array | None = None
+    counts: Counts | None = None
 
 
 class SolverRun:
@@ -126,6 +133,8 @@ class SolverRun:
         self._began = perf_counter()
         self._epochs: list[Epoch] = []
         self.passes = 0.0
+        self.stochastic = False
+        self.counts = Counts()
         self.W = np.zeros(problem.shape)
         self.best = self.best_smoothed = np.inf
         self.at_zero = self.smoothed_at_zero = np.inf
@@ -135,6 +144,13 @@ class SolverRun:
         self.settled: str | None = None
         self.starts: tuple[Ended, ...] = ()
         self.mean_fit: Array | None = None
+
+    def add(self, work: Work) -> None:
+        """Count what some steps took."""
+        self.passes += work.passes
+        if work.counts is not None:
+            self.stochastic = True
+            self.counts += work.counts
 
     def begin(self, objective: float, smoothed: float) -> None:
         """What W = 0 costs: gaps are relative to the gain over it."""
@@ -177,7 +193,7 @@ class SolverRun:
         # Losses are not negative: zero is a bound as well.
         self.bound = max(self.bound, bound.value if bound.value > LEAST_BOUND else 0.0)
         self.smoothed_bound = max(self.smoothed_bound, bound.smoothed)
-        self.passes += 1.0
+        self.passes += bound.passes
 
     @property
     def gained(self) -> float:
@@ -204,7 +220,10 @@ class SolverRun:
         gap = None if proved is None else proved.gap
         bound = None if proved is None else float(self.bound)
         seconds = perf_counter() - self._began
-        self._epochs.append(Epoch(self.passes, seconds, objective, bound, gap, rank_changes))
+        counts = self.counts if self.stochastic else None
+        self._epochs.append(
+            Epoch(self.passes, seconds, objective, bound, gap, rank_changes, counts)
+        )
         note = f"objective {self.best:.6g}" + (f", gap {gap:.1e}" if gap is not None else "")
         self._report(Progress("solve", self.passes, self.limits.max_passes, note))
 
@@ -261,6 +280,7 @@ class SolverRun:
             epochs=tuple(self._epochs),
             starts=self.starts,
             mean_fit=self.mean_fit,
+            counts=self.counts if self.stochastic else None,
         )
 
     def _allow_for_rounding(self, point: Point) -> None:

@@ -23,6 +23,7 @@ class SolverOptions:
     step: float | None = None
     decay: bool = False
     batch_size: int | None = None
+    max_epochs: float | None = None
     epoch_length: int | None = None
     checkpoint_probability: float | None = None
     sampling: Sampling | None = None

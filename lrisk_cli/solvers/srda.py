@@ -10,6 +10,7 @@ from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Solution
 from lrisk_cli.solvers.spec import Job, Need, SolverSpec
+from lrisk_cli.solvers.work import Work
 from lrisk_cli.types import Array
 
 
@@ -38,7 +39,7 @@ class Srda:
         """Start anew at 0, where dual averaging must begin."""
         self._W, self._sum, self._done = np.zeros_like(W), np.zeros_like(W), 0
 
-    def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
+    def advance(self, point: Point, step: float | None) -> tuple[Array, Work]:
         """About n / m batches."""
         work = self._batches
         self.problem.rows.steps(
@@ -48,16 +49,18 @@ class Srda:
             self.problem.loss.parameter,
         )  # fmt: skip
         self._done += work.per_epoch
-        return self._W.copy(), work.passes
+        return self._W.copy(), work.taken
 
 
 def _run(job: Job) -> Solution:
     options = job.options
     # Dual averaging begins at zero, whatever is known of a neighbouring problem.
     method = Srda(job.problem, options.seed, options.batch_size or BATCH_SIZE)
-    return run_method(replace(job, start=None), method)
+    return run_method(replace(job, start=None), method, max_epochs=options.max_epochs)
 
 
 SPEC = SolverSpec(
-    _run, needs=frozenset({Need.DENSE_ROWS}), options=frozenset({"step", "batch_size"})
+    _run,
+    needs=frozenset({Need.DENSE_ROWS}),
+    options=frozenset({"step", "batch_size", "max_epochs"}),
 )

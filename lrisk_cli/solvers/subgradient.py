@@ -17,6 +17,7 @@ from lrisk_cli.solvers.loop import run_method
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Solution
 from lrisk_cli.solvers.spec import Job, SolverOptions, SolverSpec
+from lrisk_cli.solvers.work import Work
 from lrisk_cli.types import Array
 
 POWER_STEPS = 20
@@ -60,7 +61,7 @@ class Subgradient:
         """Forget the momentum."""
         self._direction, self._before = np.zeros_like(W), W
 
-    def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
+    def advance(self, point: Point, step: float | None) -> tuple[Array, Work]:
         """One step; its gradient shares the pass that evaluated the point, or takes one more."""
         a, passes = step or 0.0, 0.0
         if self.nesterov:
@@ -70,7 +71,7 @@ class Subgradient:
         gradient = self.problem.gradient(point.W, point.margins, point.lam)
         kept = 0.0 if self.nesterov else self.momentum
         self._direction = kept * self._direction + gradient
-        return into_ball(point.W - a * self._direction, self.norm_bound), passes
+        return into_ball(point.W - a * self._direction, self.norm_bound), Work(passes)
 
 
 def into_ball(W: Array, norm_bound: float | None) -> Array:

@@ -24,6 +24,7 @@ GIVEN = {
     "step": 0.01,
     "decay": True,
     "batch_size": 8,
+    "max_epochs": 2.0,
     "epoch_length": 9,
     "checkpoint_probability": 0.5,
     "sampling": Sampling.UNIFORM,
