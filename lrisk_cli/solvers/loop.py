@@ -36,7 +36,8 @@ STALL = 20
 class Method(Protocol):
     """An update rule: `step` is its step size, None where it has a rule of its own.
 
-    exact: its steps see all rows, so that where they gain nothing the point is stationary.
+    exact: its steps see all rows, so that where they gain nothing the point is stationary; the others
+    are stochastic.
     """
 
     exact: ClassVar[bool]
@@ -149,6 +150,7 @@ class _Run:
         self.patience = PATIENCE
         self.next_proof = 4.0
         self.point = self._at(np.zeros(problem.shape))
+        self.solver_run.stochastic = not method.exact
         self.solver_run.begin(self.point.objective, self.point.smoothed)
         self.recent.add(self.point.lam)
         self.ceiling = DIVERGED * self.point.smoothed

@@ -148,9 +148,7 @@ class SolverRun:
     def add(self, work: Work) -> None:
         """Count what some steps took."""
         self.passes += work.passes
-        if work.counts is not None:
-            self.stochastic = True
-            self.counts += work.counts
+        self.counts += work.counts
 
     def begin(self, objective: float, smoothed: float) -> None:
         """What W = 0 costs: gaps are relative to the gain over it."""

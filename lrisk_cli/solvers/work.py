@@ -24,7 +24,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What some steps took. counts: None where the method is not stochastic."""
+    """What some steps took; nothing to count where the method is not stochastic."""
 
     passes: float
-    counts: Counts | None = None
+    counts: Counts = Counts()
