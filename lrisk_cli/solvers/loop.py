@@ -36,7 +36,7 @@ STALL = 20
 class Method(Protocol):
     """An update rule: `step` is its step size, None where it has a rule of its own.
 
-    exact: its steps see all rows, so that where they gain nothing the point is stationary; the others
+    exact: its steps see all rows, so that where they gain nothing the point is stationary; others
     are stochastic.
     """
 
