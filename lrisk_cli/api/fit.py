@@ -46,7 +46,8 @@ class Job:
     """What to fit and where the results go.
 
     fits: all to be done or, with a scheme, those to choose from; files: of each of them.
-    reference: whether the ordinary fit is shown beside them. notes: what to know about the options.
+    reference: whether the ordinary fit is shown beside them. theory: whether the theorems are
+    applied to each. notes: what to know about the options.
     """
 
     data: Inputs
@@ -59,6 +60,7 @@ class Job:
     test: str | None
     asked: FitFiles
     reference: bool
+    theory: bool
     notes: tuple[str, ...]
     files: tuple[FitFiles, ...]
 
@@ -202,6 +204,10 @@ def _solve(job: Job, design: Design, report: Report) -> tuple[list[FitResult], t
         results.append(FitResult(fitted, files, perf_counter() - began))
         if len(job.fits) > 1:
             report(Progress("risks", len(results), len(job.fits)))
+    if job.theory:
+        from lrisk_cli.api.fit_theory import add_theory
+
+        add_theory(results, job.fits, design, features)
     if not job.reference or all(options.risk.flat for options in job.fits):
         return results, ()
     from lrisk_cli.api.fit_reference import add_reference

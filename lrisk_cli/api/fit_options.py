@@ -63,6 +63,7 @@ def make_job(
         test=validation.test,
         asked=asked,
         reference=output.reference,
+        theory=output.theory,
         notes=(*default_risk_notes(model.risk), *notes),
         files=name_files(
             asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1

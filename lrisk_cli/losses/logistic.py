@@ -55,6 +55,10 @@ class BinaryLoss(LogisticLoss):
     smoothness: ClassVar[float] = 0.25
 
     @property
+    def lipschitz(self) -> float:
+        return 1.0
+
+    @property
     def n_outputs(self) -> int:
         return 1
 
@@ -121,6 +125,11 @@ class MultinomialLoss(LogisticLoss):
     n_classes: int
     code: ClassVar[int] = 2
     smoothness: ClassVar[float] = 0.5
+
+    @property
+    def lipschitz(self) -> float:
+        """||p - e_y|| is largest where all is put on one wrong class."""
+        return float(np.sqrt(2.0))
 
     @property
     def n_outputs(self) -> int:

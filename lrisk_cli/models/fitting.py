@@ -331,9 +331,21 @@ def _record(
         reweighted=solution.trimmed_objective is not None,
         trimmed_objective=solution.trimmed_objective,
         contamination=None if inliers is None else inliers.fraction,
+        stationarity=solution.stationarity,
+        smoothing_error=_smoothing_error(problem),
         epochs=None if counts is None else counts.epochs,
         gradient_evaluations=None if counts is None else counts.gradient_evaluations,
     )
+
+
+def _smoothing_error(problem: Problem) -> float | None:
+    """The smoothed risk differs from the risk by at most so much; None where there is none."""
+    if problem.smoothing is None:
+        return None
+    from lrisk_cli.solvers.theory import smoothing_error
+
+    found = smoothing_error(problem)
+    return None if found is None else found.error
 
 
 def _as_in_file(encoding: Encoding) -> bool:

@@ -124,6 +124,12 @@ class FitOutput:
         help="Leave out the figures of the ordinary fit, which minimises the mean of the losses, "
         "on the same rows.",
     )
+    theory: bool = option(
+        False,
+        help="Report what the papers' theorems say about the fit, with their assumptions: step "
+        "sizes and epochs of lsvrg, the bias of batches, the error of the risk, breakdown.",
+        expert=True,
+    )
     dry_run: bool = option(
         False,
         help="Read the table, report the design and the memory it takes; fit and write nothing.",

@@ -7,7 +7,7 @@ from lrisk_cli.names import WORST_TENTH
 from lrisk_cli.reports.facts import Fact, figure, note_facts, number, rows_fact
 from lrisk_cli.reports.figure_facts import ORDINARY, root, unit_of
 from lrisk_cli.reports.model_facts import choice_grid, describe_choice, describe_model
-from lrisk_cli.reports.terminal import print_facts, print_rows, print_saved
+from lrisk_cli.reports.terminal import print_facts, print_rows, print_saved, print_theory
 
 if TYPE_CHECKING:
     from lrisk_cli.api.fit_result import FitResult, Fits
@@ -43,6 +43,10 @@ def print_path(fits: "Fits") -> None:
         rows += [_rooted_row(result) for result in results]
     print_rows(rows)
     print()
+    for result in results:
+        if result.theory is not None:
+            print(f"theory of {result.model.risk}")
+            print_theory(result)
     otherwise = "nothing was saved; pass -o FOLDER/ to keep the models"
     print_saved([each.files.model for each in results], otherwise)
 

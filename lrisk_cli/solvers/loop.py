@@ -12,6 +12,7 @@ import numpy as np
 
 from lrisk_cli.errors import opt
 from lrisk_cli.progress import Report, silent
+from lrisk_cli.solvers.ball import Ball
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import GAVE_OUT, Limits, Solution, SolverRun
 from lrisk_cli.solvers.spec import Job
@@ -21,7 +22,7 @@ from lrisk_cli.types import Array
 # Epochs without a better objective after which a step that we chose ourselves is halved; the
 # number doubles each time, as smaller steps need longer to show what they can do.
 PATIENCE = 2
-# A run has diverged when its objective exceeds that at zero by this factor.
+# The usual ceiling of a run.
 DIVERGED = 2.0
 # A step halved this often has become too small to move anything.
 MAX_HALVINGS = 60
@@ -41,6 +42,11 @@ class Method(Protocol):
     """
 
     exact: ClassVar[bool]
+
+    @property
+    def ceiling(self) -> float:
+        """A run has diverged when its objective exceeds that at zero by this factor."""
+        return DIVERGED
 
     def first_step(self) -> float | None:
         """The step size to begin with, chosen so that it should not diverge."""
@@ -91,16 +97,16 @@ def minimise(
     report: Report = silent,
     start: Array | None = None,
     insist: bool = False,
-    norm_bound: float | None = None,
+    ball: Ball | None = None,
     max_epochs: float | None = None,
 ) -> Solution:
     """Run the method until the gap is proved or a limit is reached.
 
-    It begins at `start` where that is better than zero, or anyway if we insist. norm_bound: the
-    method keeps ||W|| below it. max_epochs: a limit to the epochs of a stochastic method.
+    It begins at `start` where that is better than zero, or anyway if we insist. ball: the method
+    keeps W in it. max_epochs: a limit to the epochs of a stochastic method.
     """
     solver_run = SolverRun(problem, limits, report, track_ranks=track_ranks)
-    run = _Run(problem, method, step, solver_run, norm_bound, max_epochs)
+    run = _Run(problem, method, step, solver_run, ball, max_epochs)
     return run.run(start, insist=insist)
 
 
@@ -109,7 +115,7 @@ def run_method(
     method: Method,
     *,
     insist: bool = False,
-    norm_bound: float | None = None,
+    ball: Ball | None = None,
     max_epochs: float | None = None,
 ) -> Solution:
     """Run the method by the options of a job that all such methods read."""
@@ -122,7 +128,7 @@ def run_method(
         report=job.report,
         start=job.start,
         insist=insist,
-        norm_bound=norm_bound,
+        ball=ball,
         max_epochs=max_epochs,
     )
 
@@ -136,14 +142,15 @@ class _Run:
         method: Method,
         step: float | None,
         solver_run: SolverRun,
-        norm_bound: float | None = None,
+        ball: Ball | None = None,
         max_epochs: float | None = None,
     ) -> None:
         self.problem, self.method, self.solver_run = problem, method, solver_run
-        self.norm_bound = np.inf if norm_bound is None else norm_bound
+        self.ball = solver_run.ball = ball
         self.max_epochs = max_epochs
-        self.chosen_here = step is None
         self.step = method.first_step() if step is None else step
+        # Steps that decay by rule are never shortened.
+        self.chosen_here = step is None and self.step is not None
         self.recent = RecentWeights(problem.n_rows)
         self.halvings = 0
         self.stale = 0
@@ -153,7 +160,7 @@ class _Run:
         self.solver_run.stochastic = not method.exact
         self.solver_run.begin(self.point.objective, self.point.smoothed)
         self.recent.add(self.point.lam)
-        self.ceiling = DIVERGED * self.point.smoothed
+        self.ceiling = method.ceiling * self.point.smoothed
         # Epochs since the best objective was recorded, and its value.
         self.n_epochs, self.mark = 0, self.point.smoothed
         self.stalled = False
@@ -164,7 +171,7 @@ class _Run:
             near = self._at(start)
             if solver_run.offer(start, near.objective, near.smoothed) or insist:
                 self.point = near
-                self.ceiling = max(self.ceiling, DIVERGED * near.smoothed)
+                self.ceiling = max(self.ceiling, self.method.ceiling * near.smoothed)
         self.method.restart(self.point.W)
         solver_run.note(self.point.objective, self.point.rank_changes)
         while (why := self._why_stop()) is None:
@@ -187,7 +194,7 @@ class _Run:
         """Evaluate W; go on from it, or undo the epoch where it diverged."""
         point = self._at(W)
         self._check_stall()
-        if not point.smoothed <= self.ceiling:
+        if not point.smoothed <= self.ceiling or not np.isfinite(point.smoothed):
             point = self._at(self.solver_run.W)
             self._halve(point.W, stalled=False)
         else:
@@ -232,14 +239,15 @@ class _Run:
     def _slack(self) -> float:
         """At least what is left of the problem with the point's weights, which is strongly convex.
 
-        ||G||^2 / (2 mu); and where ||V|| <= B is asked of all V, at most G.W + B ||G||.
+        ||G||^2 / (2 mu); and where V must lie in a ball, at most G.W + the maximum of -G.V there.
         """
         problem, point = self.problem, self.point
         G = problem.gradient(point.W, point.margins, point.lam)
         self.solver_run.passes += 1.0
-        length = float(np.linalg.norm(G))
-        free = length**2 / (2.0 * problem.mu)
-        return min(free, float(np.sum(G * point.W)) + self.norm_bound * length)
+        free = float(np.sum(G * G)) / (2.0 * problem.mu)
+        if self.ball is None:
+            return free
+        return min(free, float(np.sum(G * point.W)) + self.ball.reach(G))
 
     def _check_stall(self) -> None:
         """See whether the last epochs gained anything, where no proof may end the run.
@@ -247,7 +255,7 @@ class _Run:
         There is none for a falling risk, and with a norm bound that binds it is out of reach.
         """
         self.n_epochs += 1
-        provable = not self.problem.falling and np.isinf(self.norm_bound)
+        provable = not self.problem.falling and self.ball is None
         if provable or self.n_epochs < STALL:
             return
         best = self.solver_run.best_smoothed

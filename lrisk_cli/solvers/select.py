@@ -120,11 +120,20 @@ def check_options(options: SolverOptions) -> None:
         if name in SHARED or name in read or getattr(options, name) == getattr(defaults, name):
             continue
         readers = sorted(each for each in SOLVERS if name in load_solver(each).options)
-        chosen, decays = opt("solver", options.solver), name == "decay"
+        chosen, rules = opt("solver", options.solver), name in ("decay", "theory")
         raise InvalidOption(
-            "step" if decays else name,
+            "step" if rules else name,
             f"is not used by {chosen} (only by {join_words(readers)})",
-            "decay" if decays else None,
+            name if rules else None,
         )
+    _check_steps(options)
     if not auto:
         load_solver(options.solver).check(options)
+
+
+def _check_steps(options: SolverOptions) -> None:
+    """Refuse ways to choose the step that exclude one another."""
+    if options.step_grid is not None and (
+        options.step is not None or options.decay or options.theory
+    ):
+        raise InvalidOption("step_grid", f"chooses the step; leave out {opt('step')}")

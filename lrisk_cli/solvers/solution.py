@@ -10,6 +10,7 @@ import numpy as np
 
 from lrisk_cli.errors import opt
 from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.solvers.ball import Ball
 from lrisk_cli.solvers.certificate import Certificate, certify, lower_bound
 from lrisk_cli.solvers.descent import Precondition
 from lrisk_cli.solvers.problem import Point, Problem
@@ -82,6 +83,14 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class TriedStep:
+    """A step of a grid and the mean objective its runs ended with, infinite where one diverged."""
+
+    step: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
 class Solution:
     """The best weights seen and what is known about them; `status` is the sentence to show.
 
@@ -90,7 +99,8 @@ class Solution:
     trimmed_objective: where the search ended before the rows were weighed once more, if they were.
     inlier_fit: the fit to the inliers that the search started from, exact for squared losses.
     mean_fit: nearly the minimiser of the mean, where the search started from it. counts: those of a
-    stochastic method.
+    stochastic method. tried_steps: those of a grid that the step was chosen from.
+    stationarity: of a falling risk, see SolverRun._stationarity.
     """
 
     W: Array
@@ -110,6 +120,14 @@ class Solution:
     inlier_fit: Array | None = None
     mean_fit: Array | None = None
     counts: Counts | None = None
+    tried_steps: tuple[TriedStep, ...] = ()
+    stationarity: float | None = None
+
+
+def weighted_smoothness(problem: Problem, lam: Array) -> float:
+    """sum_i lam_i L_i ||x_i||^2 + mu: the lam-weighted problem is at most so curved."""
+    curved = problem.loss.row_smoothness(problem.y) * problem.rows.row_norms()
+    return float(lam @ curved) + problem.mu
 
 
 class SolverRun:
@@ -134,6 +152,7 @@ class SolverRun:
         self._epochs: list[Epoch] = []
         self.passes = 0.0
         self.stochastic = False
+        self.ball: Ball | None = None
         self.counts = Counts()
         self.W = np.zeros(problem.shape)
         self.best = self.best_smoothed = np.inf
@@ -279,7 +298,22 @@ class SolverRun:
             starts=self.starts,
             mean_fit=self.mean_fit,
             counts=self.counts if self.stochastic else None,
+            stationarity=self._stationarity(point) if self.problem.falling else None,
         )
+
+    def _stationarity(self, point: Point) -> float | None:
+        """||W - P(W - G / b)|| b, G the gradient with the point's weights, P the projection.
+
+        Without a norm bound it is ||G||, which the gradient of the Moreau envelope of the problem
+        with these weights never exceeds; zero where the point is stationary. b bounds curvatures.
+        """
+        G = self.problem.gradient(point.W, point.margins, point.lam)
+        self.passes += 1.0
+        length = float(np.linalg.norm(G))
+        if self.ball is not None and length > 0.0:
+            b = weighted_smoothness(self.problem, point.lam)
+            length = b * float(np.linalg.norm(point.W - self.ball.project(point.W - G / b)))
+        return length if np.isfinite(length) else None
 
     def _allow_for_rounding(self, point: Point) -> None:
         """Lower bounds that exceed the objective, which was rounded, by what it may be off."""

@@ -6,10 +6,11 @@ from typing import ClassVar
 import numpy as np
 
 from lrisk_cli.solvers.batches import BATCH_SIZE, Batches, safe_step
-from lrisk_cli.solvers.loop import run_method
+from lrisk_cli.solvers.loop import DIVERGED, run_method
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Solution
 from lrisk_cli.solvers.spec import Job, Need, SolverSpec
+from lrisk_cli.solvers.step_grid import with_best_step
 from lrisk_cli.solvers.work import Work
 from lrisk_cli.types import Array
 
@@ -23,6 +24,7 @@ class Srda:
     problem: Problem
     seed: int
     batch_size: int = BATCH_SIZE
+    ceiling: float = DIVERGED
     _batches: Batches = field(init=False)
     _W: Array = field(init=False)
     _sum: Array = field(init=False)
@@ -53,6 +55,8 @@ class Srda:
 
 
 def _run(job: Job) -> Solution:
+    if job.options.step_grid is not None:
+        return with_best_step(_run, job, job.options.step_grid)
     options = job.options
     # Dual averaging begins at zero, whatever is known of a neighbouring problem.
     method = Srda(job.problem, options.seed, options.batch_size or BATCH_SIZE)
@@ -62,5 +66,5 @@ def _run(job: Job) -> Solution:
 SPEC = SolverSpec(
     _run,
     needs=frozenset({Need.DENSE_ROWS}),
-    options=frozenset({"step", "batch_size", "max_epochs"}),
+    options=frozenset({"step", "step_grid", "batch_size", "max_epochs"}),
 )
