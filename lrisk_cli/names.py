@@ -174,6 +174,13 @@ class KernelName(StrEnum):
     RBF = "rbf"
 
 
+class RowNorm(StrEnum):
+    """What rows are divided by before anything else."""
+
+    NONE = "none"
+    UNIT = "unit"
+
+
 class FeatureMapName(StrEnum):
     """How a kernel is brought to a number of features."""
 

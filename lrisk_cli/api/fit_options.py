@@ -11,7 +11,7 @@ from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.features.features import FeatureOptions
-from lrisk_cli.features.options import KernelOptions
+from lrisk_cli.features.options import Embedding, KernelOptions
 from lrisk_cli.losses.registry import parse_loss
 from lrisk_cli.models.fitting import FitOptions, check_fit
 from lrisk_cli.models.options import (
@@ -21,7 +21,7 @@ from lrisk_cli.models.options import (
     default_risk_notes,
     suit_columns,
 )
-from lrisk_cli.names import Task
+from lrisk_cli.names import RowNorm, Task
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.solvers.select import SolverOptions
 from lrisk_cli.solvers.solution import Limits
@@ -36,6 +36,7 @@ def make_job(
     columns: Columns,
     model: ModelOptions,
     kernel: KernelOptions,
+    embedding: Embedding,
     validation: Validation,
     output: FitOutput,
     stopping: Stopping,
@@ -47,10 +48,17 @@ def make_job(
     """What the options ask for; impossible ones are refused."""
     asked = FitFiles(output.output, output.losses, output.trace, html, validation.oof)
     how = solver.parse(seed, track_ranks=bool(asked.trace or asked.html))
-    fits = make_fits(model, how, stopping.parse(), kernel.parse())
+    features = embedding.parse(kernel.parse())
+    fits = make_fits(model, how, stopping.parse(), features)
     by, notes = choose_scaling(columns.scaling, columns.standardize, model.risks)
     design = suit_columns(
-        replace(columns.parse(), scaling=by, divider=validation.divider), fits[0].loss
+        replace(
+            columns.parse(),
+            scaling=by,
+            divider=validation.divider,
+            scale_features=features.row_norm is RowNorm.NONE,
+        ),
+        fits[0].loss,
     )
     return Job(
         data=data.parse(),

@@ -8,7 +8,7 @@ from lrisk_cli.commands.options.declared import vary
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode
 from lrisk_cli.evaluation.options.validation import Validation
-from lrisk_cli.features.options import KernelOptions
+from lrisk_cli.features.options import Embedding, KernelOptions
 from lrisk_cli.models.options import FitOutput, ModelOptions
 from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.reports.options import Document, Messages, Page
@@ -25,6 +25,7 @@ def fit(
     columns: Annotated[Columns, vary("target", required=True)],
     model: ModelOptions,
     kernel: KernelOptions,
+    embedding: Embedding,
     validation: Validation,
     output: FitOutput,
     page: Page,
@@ -52,7 +53,7 @@ def fit(
     from lrisk_cli.reports.progress import ProgressDisplay
 
     job = make_job(
-        data, columns, model, kernel, validation, output, stopping, solver,
+        data, columns, model, kernel, embedding, validation, output, stopping, solver,
         seed=seed.seed, html=page.html,
     )  # fmt: skip
     if output.dry_run:

@@ -304,6 +304,7 @@ def _record(
         FitStart(name=each.name, objective=each.objective, rounds=each.rounds)
         for each in solution.starts
     ]
+    as_read = _as_in_file(design.encoding) and not options.features.embeds
     choice, counts = choose(problem, options.solver), solution.counts
     return FitRecord(
         solver=choice.solver.value,
@@ -314,7 +315,7 @@ def _record(
         lower_bound=None if proved is None else proved.lower_bound,
         absolute_gap=None if proved is None else proved.absolute_gap,
         gap=None if proved is None else proved.gap,
-        objective_scale="file" if _as_in_file(design.encoding) else "standardised",
+        objective_scale="file" if as_read else "standardised",
         smoothing="none" if smoothing is None else smoothing.name.value,
         nu=None if smoothing is None else smoothing.nu,
         smoothed_objective=solution.smoothed_objective,
