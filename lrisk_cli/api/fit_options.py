@@ -56,6 +56,7 @@ def make_job(
             columns.parse(),
             scaling=by,
             divider=validation.divider,
+            spare=_spare(output),
             scale_features=features.row_norm is RowNorm.NONE,
         ),
         fits[0].loss,
@@ -72,11 +73,22 @@ def make_job(
         asked=asked,
         reference=output.reference,
         theory=output.theory,
+        trace_rows=output.trace_rows,
         notes=(*default_risk_notes(model.risk), *notes),
         files=name_files(
             asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1
         ),
     )
+
+
+def _spare(output: FitOutput) -> tuple[tuple[str, str], ...]:
+    """The column that marks rows in traces is no feature."""
+    if output.trace_rows is None:
+        return ()
+    if output.trace is None:
+        add = opt("trace", "FILE")
+        raise InvalidOption("trace_rows", f"has no meaning without a trace; add {add}")
+    return (("trace_rows", output.trace_rows),)
 
 
 def make_fits(

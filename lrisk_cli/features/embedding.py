@@ -96,7 +96,9 @@ class EmbeddingMap:
         if self.components is None:
             return f"{rows}, standardised"
         n, explained = len(self.components), percentage(self.explained)
-        return f"{n} principal components of {rows}, standardised, explain {explained} of the variance"
+        return (
+            f"{n} principal components of {rows}, standardised, explain {explained} of the variance"
+        )
 
     def entry(self) -> EmbeddingEntry:
         return EmbeddingEntry(

@@ -31,7 +31,7 @@ from lrisk_cli.solvers.select import (
     solve,
     uses_inlier_weights,
 )
-from lrisk_cli.solvers.solution import Limits, Solution
+from lrisk_cli.solvers.solution import Limits, Solution, Watch
 from lrisk_cli.types import Array
 
 if TYPE_CHECKING:
@@ -154,11 +154,12 @@ def fit_design(
     start: Array | None = None,
     features: Features | None = None,
     inliers: "InlierWeights | None" = None,
+    watch: Watch | None = None,
 ) -> Fitted:
     """Minimise the risk on the rows of the design, whose features may be known already.
 
     start: W that another risk or penalty led to on these features; it saves work. inliers: their
-    inlier weights, where known already.
+    inlier weights, where known already. watch: sees every point of the trace.
     """
     options = replace(options, limits=options.limits.begun())
     target = design.encoding.target
@@ -172,7 +173,7 @@ def fit_design(
     elif inliers is None:
         inliers = inlier_weights_of(design, options)
     w = None if inliers is None else inliers.weights
-    solution = solve(problem, options.solver, options.limits, report, start, w)
+    solution = solve(problem, options.solver, options.limits, report, start, w, watch)
     if w is not None and options.inlier_fit and _trims_rows(options):
         from lrisk_cli.solvers.reweight import reweight
 

@@ -117,7 +117,16 @@ class FitOutput:
         help="Write every training row's prediction, loss, weight and rank (.csv, .tsv, .parquet).",
     )
     trace: str | None = option(
-        metavar="FILE", help="Write objective, bound and gap per epoch.", expert=True
+        metavar="FILE",
+        help="Write objective, bound and gap per epoch; with `holdout` also the mean loss of the "
+        "rows held out.",
+        expert=True,
+    )
+    trace_rows: str | None = option(
+        metavar="COLUMN",
+        help="Count in the trace how many rows have weight among those marked by this column: 1, "
+        "true or yes (planted errors, say).",
+        expert=True,
     )
     reference: bool = option(
         True,

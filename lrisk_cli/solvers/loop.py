@@ -14,7 +14,7 @@ from lrisk_cli.errors import opt
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.ball import Ball
 from lrisk_cli.solvers.problem import Point, Problem
-from lrisk_cli.solvers.solution import GAVE_OUT, Limits, Solution, SolverRun
+from lrisk_cli.solvers.solution import GAVE_OUT, Limits, Solution, SolverRun, Watch
 from lrisk_cli.solvers.spec import Job
 from lrisk_cli.solvers.work import Work
 from lrisk_cli.types import Array
@@ -99,6 +99,7 @@ def minimise(
     insist: bool = False,
     ball: Ball | None = None,
     max_epochs: float | None = None,
+    watch: Watch | None = None,
 ) -> Solution:
     """Run the method until the gap is proved or a limit is reached.
 
@@ -106,6 +107,7 @@ def minimise(
     keeps W in it. max_epochs: a limit to the epochs of a stochastic method.
     """
     solver_run = SolverRun(problem, limits, report, track_ranks=track_ranks)
+    solver_run.watch = watch
     run = _Run(problem, method, step, solver_run, ball, max_epochs)
     return run.run(start, insist=insist)
 
@@ -130,6 +132,7 @@ def run_method(
         insist=insist,
         ball=ball,
         max_epochs=max_epochs,
+        watch=job.watch,
     )
 
 
@@ -173,14 +176,14 @@ class _Run:
                 self.point = near
                 self.ceiling = max(self.ceiling, self.method.ceiling * near.smoothed)
         self.method.restart(self.point.W)
-        solver_run.note(self.point.objective, self.point.rank_changes)
+        solver_run.note(self.point.objective, self.point.rank_changes, self.point)
         while (why := self._why_stop()) is None:
             W, work = self.method.advance(self.point, self.step)
             solver_run.add(work)
             self._evaluate(W)
             if solver_run.passes >= self.next_proof:
                 self._try_proof()
-            solver_run.note(self.point.objective, self.point.rank_changes)
+            solver_run.note(self.point.objective, self.point.rank_changes, self.point)
         proved = np.isfinite(solver_run.bound) or self.problem.falling
         if not proved or solver_run.passes > self.next_proof / PROOF_SPACING:
             self._try_proof()

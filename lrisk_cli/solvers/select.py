@@ -11,7 +11,7 @@ from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.solvers.registry import SOLVERS, load_solver
-from lrisk_cli.solvers.solution import Limits, Solution
+from lrisk_cli.solvers.solution import Limits, Solution, Watch
 from lrisk_cli.solvers.spec import Job, Need, SolverOptions
 from lrisk_cli.types import Array
 
@@ -65,20 +65,21 @@ def solve(
     report: Report = silent,
     start: Array | None = None,
     inliers: Array | None = None,
+    watch: Watch | None = None,
 ) -> Solution:
     """Minimise the problem; linear algebra runs on one thread, so that results repeat.
 
     start: W (d, k) of a neighbouring problem, from which to begin where it is better than zero.
     It saves work; what is proved does not depend on it. srda always begins at zero, and so does
     every fit of a falling risk, where the end would depend on it. inliers: (n,) the probability
-    that each row is an inlier; trimmed starts there too.
+    that each row is an inlier; trimmed starts there too. watch: sees every point of the trace.
     """
     solver = load_solver(choose(problem, options).solver)
     if problem.falling:
         start = None
     # Numbers that are not finite are looked for where they matter.
     with one_thread(), np.errstate(all="ignore"):
-        return solver.run(Job(problem, options, limits, report, start, inliers))
+        return solver.run(Job(problem, options, limits, report, start, inliers, watch))
 
 
 def uses_inlier_weights(problem: Problem, options: SolverOptions) -> bool:

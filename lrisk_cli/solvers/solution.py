@@ -3,8 +3,10 @@
 The best point, the best bounds proved, a trace of the run, and the sentence about its end.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import TypeAlias
 
 import numpy as np
 
@@ -58,10 +60,22 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Watched:
+    """What a watch makes of a point: the mean loss of rows to test on, marked rows with weight."""
+
+    test_loss: float | None
+    marked_rows: int | None
+
+
+# W (d, k), and where they are known the row weights (n,) -> what to write into the trace.
+Watch: TypeAlias = Callable[[Array, Array | None], Watched]
+
+
+@dataclass(frozen=True, slots=True)
 class Epoch:
     """One line of a trace. The bound and the gap are the best proved so far, if any.
 
-    counts: those of a stochastic method.
+    counts: those of a stochastic method. watched: where somebody watches.
     """
 
     passes: float
@@ -71,6 +85,7 @@ class Epoch:
     gap: float | None
     rank_changes: int | None
     counts: Counts | None = None
+    watched: Watched | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +168,7 @@ class SolverRun:
         self.passes = 0.0
         self.stochastic = False
         self.ball: Ball | None = None
+        self.watch: Watch | None = None
         self.counts = Counts()
         self.W = np.zeros(problem.shape)
         self.best = self.best_smoothed = np.inf
@@ -231,15 +247,20 @@ class SolverRun:
             return None
         return certify(self.best_smoothed, self.smoothed_bound, self.smoothed_at_zero)
 
-    def note(self, objective: float, rank_changes: int | None = None) -> None:
-        """Add a line to the trace and report progress."""
+    def note(
+        self, objective: float, rank_changes: int | None = None, point: Point | None = None
+    ) -> None:
+        """Add a line to the trace and report progress. point: where it is not the best so far."""
         proved = self.certificate if np.isfinite(self.bound) else None
         gap = None if proved is None else proved.gap
         bound = None if proved is None else float(self.bound)
         seconds = perf_counter() - self._began
         counts = self.counts if self.stochastic else None
+        watched = None
+        if self.watch is not None:
+            watched = self.watch(*((self.W, None) if point is None else (point.W, point.lam)))
         self._epochs.append(
-            Epoch(self.passes, seconds, objective, bound, gap, rank_changes, counts)
+            Epoch(self.passes, seconds, objective, bound, gap, rank_changes, counts, watched)
         )
         note = f"objective {self.best:.6g}" + (f", gap {gap:.1e}" if gap is not None else "")
         self._report(Progress("solve", self.passes, self.limits.max_passes, note))

@@ -7,7 +7,7 @@ from enum import StrEnum
 from lrisk_cli.names import Sampling, SolverName, StartName, StepSchedule
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.problem import Problem
-from lrisk_cli.solvers.solution import Limits, Solution
+from lrisk_cli.solvers.solution import Limits, Solution, Watch
 from lrisk_cli.types import Array
 
 
@@ -63,7 +63,7 @@ class Job:
     """One minimisation: what to minimise, by which options, until when, and from where.
 
     start: W (d, k) of a neighbouring problem. inliers: (n,) the probability that each row is an
-    inlier.
+    inlier. watch: sees every point that the trace lists.
     """
 
     problem: Problem
@@ -72,6 +72,7 @@ class Job:
     report: Report = silent
     start: Array | None = None
     inliers: Array | None = None
+    watch: Watch | None = None
 
 
 def _nothing_to_check(_: SolverOptions) -> None:

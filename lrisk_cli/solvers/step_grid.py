@@ -40,7 +40,7 @@ def _mean_end(run: Callable[[Job], Solution], job: Job, step: float, n_seeds: in
     ends = []
     for seed in range(1, n_seeds + 1):
         options = replace(job.options, step=step, step_grid=None, seed=seed)
-        found = run(replace(job, options=options, report=silent))
+        found = run(replace(job, options=options, report=silent, watch=None))
         if found.halvings:
             return float("inf")
         ends.append(found.epochs[-1].objective)
