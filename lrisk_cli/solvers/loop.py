@@ -166,6 +166,8 @@ class _Run:
         self.ceiling = method.ceiling * self.point.smoothed
         # Epochs since the best objective was recorded, and its value.
         self.n_epochs, self.mark = 0, self.point.smoothed
+        # The best of the course itself: a start that is insisted on may be worse than zero.
+        self.own_best = self.point.smoothed
         self.stalled = False
 
     def run(self, start: Array | None = None, *, insist: bool = False) -> Solution:
@@ -175,6 +177,7 @@ class _Run:
             if solver_run.offer(start, near.objective, near.smoothed) or insist:
                 self.point = near
                 self.ceiling = max(self.ceiling, self.method.ceiling * near.smoothed)
+                self.own_best = self.mark = near.smoothed
         self.method.restart(self.point.W)
         solver_run.note(self.point.objective, self.point.rank_changes, self.point)
         while (why := self._why_stop()) is None:
@@ -207,8 +210,9 @@ class _Run:
 
     def _compare(self, point: Point) -> None:
         """Keep the best point; halve a step of our own choice that has stopped finding better."""
-        if self.solver_run.offer(point.W, point.objective, point.smoothed):
-            self.stale = 0
+        self.solver_run.offer(point.W, point.objective, point.smoothed)
+        if point.smoothed < self.own_best:
+            self.own_best, self.stale = point.smoothed, 0
             return
         self.stale += 1
         if self.chosen_here and self.stale >= self.patience:
@@ -261,7 +265,7 @@ class _Run:
         provable = not self.problem.falling and self.ball is None
         if provable or self.n_epochs < STALL:
             return
-        best = self.solver_run.best_smoothed
+        best = self.own_best
         self.stalled = self.mark - best <= self._enough
         self.n_epochs, self.mark = 0, best
 

@@ -99,3 +99,15 @@ def test_stationarity_vanishes_on_the_boundary_of_a_norm_bound():
     found = solve(problem, options, Limits(tol=1e-9, max_passes=20_000))
     assert np.linalg.norm(found.W) == pytest.approx(0.4)
     assert found.stationarity < 1e-3
+
+
+def test_a_run_from_a_start_far_worse_than_zero_goes_on_until_it_is_better():
+    """Coefficients of the rows are drawn without regard to how large the rows are."""
+    problem = small_problem(risk="subquantile:0.8", n_columns=12, mu=1e-3)
+    limits = Limits(tol=1e-9, max_passes=20_000)
+    zero = solve(problem, SolverOptions(SUBGRADIENT), limits)
+    options = SolverOptions(SUBGRADIENT, start=StartName.GLOROT_DUAL)
+    dual = solve(problem, options, limits)
+    assert dual.epochs[0].objective > 2.0 * zero.epochs[0].objective
+    assert dual.objective < zero.epochs[0].objective
+    assert dual.objective == pytest.approx(zero.objective, rel=0.05)

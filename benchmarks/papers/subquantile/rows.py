@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -58,7 +59,9 @@ def refit_inliers(setup: Setup) -> Found:
     return reweight(problem, found, weights, Limits()).W, None
 
 
+@lru_cache(maxsize=1)
 def _inliers(setup: Setup) -> Array:
+    """Two rows need them, and they take long on many columns."""
     planted = setup.planted
     with one_thread():
         return find_inlier_weights(
