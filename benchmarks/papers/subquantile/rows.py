@@ -27,7 +27,7 @@ ALL, LINEAR_ONLY, SMALL = frozenset({1, 2, 3}), frozenset({2}), 2000
 class Row:
     """A method. fit: coefficients, and the features that they belong to if not the setup's own.
 
-    tables: those of the paper where it can be fitted; most_rows: to learn from, with a kernel.
+    tables: those of the paper where it can be fitted; most_rows: to learn from, for its time.
     """
 
     words: str
@@ -106,8 +106,8 @@ ROWS: dict[str, Row] = {
     "erm": Row("all rows alike (KRR)", rival("erm")),
     "svm": Row("support vectors", rival("svm"), most_rows=SMALL),
     "ransac": Row("RANSAC", rival("ransac"), LINEAR_ONLY),
-    "crr": Row("consistent robust regression", rival("crr"), frozenset({1, 2}), SMALL),
-    "stir": Row("truncated reweighting", rival("stir"), frozenset({1, 2}), SMALL),
+    "crr": Row("consistent robust regression", rival("crr"), frozenset({1, 2})),
+    "stir": Row("truncated reweighting", rival("stir"), frozenset({1, 2})),
     "sever": Row("SEVER", rival("sever")),
     "term": Row("tilted losses, t = -2", rival("term")),
     "huber": Row("Huber", rival("huber"), frozenset({1, 2}), SMALL),

@@ -103,7 +103,12 @@ def make_setup(
     loss = make_loss("logistic", 2) if n_classes else make_loss("squared")
     planted = corrupt(train.rows, train.y, n_classes, parse_corruption(corruption), seed)
     d = train.rows.shape[1] - 1
-    options = FeatureOptions(kernel, gamma=None if kernel is KernelName.LINEAR else 1.0 / d)
+    how: dict[KernelName, dict[str, float]] = {
+        KernelName.LINEAR: {},
+        KernelName.RBF: {"gamma": 1.0 / d},
+        KernelName.POLY: {"gamma": 1.0 / d, "degree": 3, "coef0": 1.0},
+    }
+    options = FeatureOptions(kernel, **how[kernel])
     return from_rows(
         (train.rows, train.y), planted, (test.rows, test.y), loss, options,
         float(corruption.partition(":")[2]), seed, work,

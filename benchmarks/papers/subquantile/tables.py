@@ -19,7 +19,7 @@ from lrisk_cli.types import Array
 SIGNIFICANT = 0.05
 KERNELS = {1: KernelName.RBF, 2: KernelName.LINEAR, 3: KernelName.RBF}
 TITLES = {
-    1: "Gaussian kernel, label noise: test RMSE in standard deviations of the target",
+    1: "Gaussian kernel (drug: polynomial), label noise: test RMSE in deviations of the target",
     2: "linear, eps = 0.2: test RMSE in standard deviations of the target",
     3: "Gaussian kernel, two classes: test accuracy",
 }
@@ -39,6 +39,12 @@ class Column:
     def name(self) -> str:
         """ "boston, label:0.2"."""
         return f"{self.data}, {self.corruption}"
+
+    @property
+    def kernel(self) -> KernelName:
+        """The polynomial one in the last experiment of Table 1, the drug set."""
+        last = (self.table, self.data) == (1, "drug")
+        return KernelName.POLY if last else KERNELS[self.table]
 
     @property
     def sign(self) -> float:
@@ -108,13 +114,12 @@ Measured = dict[str, Array]
 
 def trial(column: Column, seed: int, work: float) -> dict[str, float]:
     """Every method on one split; methods that cannot be fitted are left out."""
-    setup = make_setup(column.data, column.corruption, KERNELS[column.table], seed, work)
+    setup = make_setup(column.data, column.corruption, column.kernel, seed, work)
     n_rows, found = len(setup.planted.y), {}
     for name, row in ROWS.items():
-        kernel = KERNELS[column.table] is not KernelName.LINEAR
         if column.table not in row.tables:
             continue
-        if kernel and row.most_rows is not None and n_rows > row.most_rows:
+        if row.most_rows is not None and n_rows > row.most_rows:
             continue
         try:
             found[name] = setup.error(*row.fit(setup))
