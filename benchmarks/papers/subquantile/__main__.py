@@ -25,13 +25,13 @@ from lrisk_cli.reports.html import Facts, Notes, write_page
 N_SEEDS, N_COURSES, N_STEPS = 20, 10, 3000
 NOTES = (
     "The paper states no split, bandwidth, penalty or number of steps. 80 % of the rows are "
-    "learned from; mu = 1/n, gamma = 1/d (of the polynomial kernel too), as many steps of Algorithm "
-    "3 as it takes to gain next to nothing, at most 10,000, and fewer on large kernels (2e9 numbers read: 1,200 on wine, 187 on "
-    "drug).",
+    "learned from; mu = 1/n, gamma = 1/d (of the polynomial kernel too), as many steps of "
+    "Algorithm 3 as it takes to gain next to nothing, at most 10,000, and fewer on large kernels "
+    "(2e9 numbers read: 1,200 steps on wine, 187 on drug).",
     "N(5, 5) is read as mean 5 and standard deviation 5, and N(0, 5) likewise, as in earlier code "
     "of the first author.",
-    "Methods are told the fraction of corrupted rows, as in the paper. Support vectors and Huber are "
-    "left out of the drug set, for their time.",
+    "Methods are told the fraction of corrupted rows, as in the paper. Support vectors and Huber "
+    "are left out of the drug set, for their time.",
     "Table 6 (several classes) is empty in print.",
 )
 
