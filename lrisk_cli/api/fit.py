@@ -33,10 +33,11 @@ from lrisk_cli.models.model import Model, save_model, with_digests
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.solvers.solution import Epoch
 from lrisk_cli.tables.inputs import Inputs
-from lrisk_cli.tables.table import Table, check_apart, open_table, write_table
+from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
 from lrisk_cli.types import Flags
 
 if TYPE_CHECKING:
+    from lrisk_cli.evaluation.checks import Checks
     from lrisk_cli.evaluation.dividing import Holdout
     from lrisk_cli.evaluation.selection import CrossValidation, Scheme
 
@@ -48,7 +49,7 @@ class Job:
     fits: all to be done or, with a scheme, those to choose from; files: of each of them.
     reference: whether the ordinary fit is shown beside them. theory: whether the theorems are
     applied to each. trace_rows: the column that marks rows to count in traces. notes: what to know
-    about the options.
+    about the options. checks: gates, where there are any.
     """
 
     data: Inputs
@@ -65,24 +66,33 @@ class Job:
     trace_rows: str | None
     notes: tuple[str, ...]
     files: tuple[FitFiles, ...]
+    checks: "Checks | None" = None
+
+    @property
+    def junit(self) -> str | None:
+        """Where the results of gates go, if they are wanted."""
+        return None if self.checks is None else self.checks.junit
 
     def check_apart(self, inputs: Sequence[str]) -> None:
         """Refuse outputs that would replace one another or an input."""
         # With a scheme one candidate writes its files, so they may share them.
         written = [tuple(files.by_option.values()) for files in self.files]
         for paths in [sum(written, ())] if self.scheme is None else written:
-            check_apart(paths, inputs)
+            check_apart([*paths, self.junit], inputs)
 
 
 def run(job: Job, report: Report, *, force: bool) -> Fits:
     """Read, choose if asked to, design, solve, evaluate; write models, losses and traces."""
     clock = Clock()
     check_files(job.asked, job.files, force=force)
+    if job.junit is not None:
+        check_output(job.junit, force=force)
     holdout = _holdout(job)
     table = open_table(job.data, dtypes=job.dtypes)
     job.check_apart(table.paths)
     split = job.holdout is not None or job.scheme is not None
     raw = read_design(table, job.columns, report, split=split)
+    job = _check_metrics(job, raw)
     clock.lap("read_s")
     keep_out = None if holdout is None else _held_out_rows(holdout, raw)
     job, choice = _choose(job, raw, keep_out, report)
@@ -109,7 +119,7 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
         result.keep_records(choice, kept_out)
     clock.lap("solve_s")
     paged, scored = job.asked.html is not None, job.asked.losses is not None
-    evaluate(results, design, held_out, test, report, paged=paged, scored=scored)
+    evaluate(results, design, held_out, test, report, job.checks, paged=paged, scored=scored)
     same = warn_of_same_files([*table.paths, *(test.paths if test else ())])
     for result in results:
         found = fit_warnings(
@@ -124,7 +134,27 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     clock.lap("write_s")
     counts = replace(design.counts, used=len(design.row_numbers))
     notes = (*design.notes, *(_choice_notes(choice, tested=holdout or test) if choice else ()))
-    return Fits(tuple(results), counts, notes, choice, clock.timings())
+    return _check(job, Fits(tuple(results), counts, notes, choice, clock.timings()))
+
+
+def _check_metrics(job: Job, raw: RawDesign) -> Job:
+    """Refuse gates on metrics that these rows do not have before any work starts."""
+    if job.checks is None:
+        return job
+    from lrisk_cli.api.figure_gates import with_task
+    from lrisk_cli.evaluation.registry import needs_of_fits
+
+    checks = with_task(job.checks, raw, job.columns.task, job.fits[0].loss, needs_of_fits)
+    return replace(job, checks=checks)
+
+
+def _check(job: Job, fits: Fits) -> Fits:
+    """The same with the results of the gates, where there are any."""
+    if job.checks is None:
+        return fits
+    from lrisk_cli.api.figure_gates import check_fits
+
+    return replace(fits, gate_results=check_fits(job.checks, fits))
 
 
 def require_convergence(results: Sequence[FitResult]) -> None:

@@ -9,6 +9,7 @@ from lrisk_cli.api.fit import Job
 from lrisk_cli.api.fit_files import FitFiles, name_files
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, opt
+from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.features.options import Embedding, KernelOptions
@@ -28,6 +29,7 @@ from lrisk_cli.solvers.solution import Limits
 from lrisk_cli.tables.options import Data
 
 if TYPE_CHECKING:
+    from lrisk_cli.evaluation.checks import Checks
     from lrisk_cli.evaluation.selection import Scheme
 
 
@@ -44,6 +46,7 @@ def make_job(
     *,
     seed: int,
     html: str | None,
+    gates: Gates | None = None,
 ) -> Job:
     """What the options ask for; impossible ones are refused."""
     asked = FitFiles(output.output, output.losses, output.trace, html, validation.oof)
@@ -78,6 +81,7 @@ def make_job(
         files=name_files(
             asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1
         ),
+        checks=_make_checks(gates),
     )
 
 
@@ -89,6 +93,16 @@ def _spare(output: FitOutput) -> tuple[tuple[str, str], ...]:
         add = opt("trace", "FILE")
         raise InvalidOption("trace_rows", f"has no meaning without a trace; add {add}")
     return (("trace_rows", output.trace_rows),)
+
+
+def _make_checks(gates: Gates | None) -> "Checks | None":
+    """The gates, where there are any."""
+    if gates is None or not gates.asked:
+        return None
+    from lrisk_cli.api.figure_gates import make_figure_checks
+    from lrisk_cli.evaluation.registry import needs_of_fits
+
+    return make_figure_checks(gates, "fit", needs_of_fits)
 
 
 def make_fits(

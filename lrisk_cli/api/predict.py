@@ -1,8 +1,8 @@
 """Predict the rows of a table: each batch is written before the next one is read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.evaluation.warning_rules import warn_of_same_files
@@ -14,7 +14,12 @@ from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.outputs import write_csv_parts, write_parts
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table
-from lrisk_cli.warnings import Warnings
+from lrisk_cli.warnings import Warnings, count_warnings
+
+if TYPE_CHECKING:
+    from lrisk_cli.evaluation.checks import Checks
+    from lrisk_cli.evaluation.gates import GateResult
+    from lrisk_cli.evaluation.options.gates import Gates
 
 # Rows of a row group of a Parquet file: as many as a table has that is written at once.
 GROUP_ROWS = 1 << 20
@@ -23,7 +28,10 @@ GROUP_CELLS = 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to score and by which model. output: a file; None for CSV into a stream."""
+    """What to score and by which model. output: a file; None for CSV into a stream.
+
+    checks: gates, where there are any.
+    """
 
     model: str
     data: Inputs
@@ -32,6 +40,7 @@ class Job:
     missing: Missing | None
     unseen: Unseen | None
     exposure: str | None = None
+    checks: "Checks | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,17 @@ class Predictions:
     counts: RowCounts
     notes: tuple[str, ...] = ()
     warnings: Warnings = ()
+    gate_results: "Sequence[GateResult]" = ()
+
+
+def make_checks(gates: "Gates") -> "Checks | None":
+    """The gates, where there are any."""
+    if not gates.asked:
+        return None
+    from lrisk_cli.evaluation.checks import make_checks
+    from lrisk_cli.evaluation.registry import OF_SCORED, spell_metric
+
+    return make_checks(gates, "predict", lambda text: spell_metric(text, OF_SCORED))
 
 
 def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictions:
@@ -54,8 +74,11 @@ def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictio
     model = with_policies(job.model, loaded, job.missing, job.unseen, job.exposure)
     if job.output is not None:
         check_output(job.output, force=force, table=True)
+    junit = None if job.checks is None else job.checks.junit
+    if junit is not None:
+        check_output(junit, force=force)
     table = open_table(job.data, expected=model.encoding.dtypes)
-    check_apart([job.output], [job.model, *table.paths])
+    check_apart([job.output, junit], [job.model, *table.paths])
     tally = RowTally()
     parts = _parts(model, table, job.id_column, tally, report)
     if job.output is None:
@@ -63,7 +86,19 @@ def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictio
     else:
         write_parts(job.output, parts, group_rows=GROUP_ROWS, group_cells=GROUP_CELLS)
     same = warn_of_same_files(table.paths)
-    return Predictions(job.model, job.output, tally.counts, table.notes, same)
+    gated = _check(job, tally, same)
+    return Predictions(job.model, job.output, tally.counts, table.notes, same, gated)
+
+
+def _check(job: Job, tally: RowTally, warnings: Warnings) -> "Sequence[GateResult]":
+    """The results of the gates, where there are any."""
+    if job.checks is None:
+        return ()
+    from lrisk_cli.evaluation.metric import Needs
+    from lrisk_cli.evaluation.registry import figures_of
+
+    of_rows = figures_of(tally, [Needs.ROWS, Needs.CELLS])
+    return job.checks.apply(of_rows, count_warnings(warnings))
 
 
 def _parts(

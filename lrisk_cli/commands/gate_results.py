@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lrisk_cli.commands.options.declared import only
 from lrisk_cli.errors import ExitCode, UsageError, opt, printable
 
 if TYPE_CHECKING:
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from lrisk_cli.evaluation.gates import GateResult
     from lrisk_cli.reports.github import NamedGateResult, Shown
     from lrisk_cli.warnings import CodedWarning
+
+# For commands whose figures are those of a fit: `evaluate` compares models with earlier runs.
+NO_BASELINE = only("fail_on", "warn_on", "junit", "github")
 
 
 def unnamed(gate_results: "Sequence[GateResult]") -> "list[NamedGateResult]":
@@ -48,6 +52,29 @@ def conclude(
         _annotate(gate_results, shown, warnings)
     failed = any(result.failed for _, result in gate_results)
     return ExitCode.GATE_FAILED if failed else ExitCode.DONE
+
+
+def conclude_fit(
+    checks: "Checks | None",
+    gate_results: "Sequence[NamedGateResult]",
+    data: Sequence[str],
+    warnings: "Sequence[CodedWarning]",
+) -> int:
+    """The same for a command that lists no rows. checks: None where no gates are asked for."""
+    if checks is None:
+        print_warnings(warnings)
+        return ExitCode.DONE
+    from lrisk_cli.reports.github import Shown
+
+    shown = Shown(checks.command, only_file(data), (), "")
+    return conclude(checks, gate_results, (), shown, warnings)
+
+
+def print_failed(gate_results: "Sequence[GateResult]") -> None:
+    """Failed gates on standard error, for a command whose standard output holds rows."""
+    for result in gate_results:
+        if result.failed:
+            print(f"lrisk: gate failed: {printable(result.sentence)}", file=sys.stderr)
 
 
 def print_warnings(warnings: "Sequence[CodedWarning]") -> None:

@@ -178,7 +178,7 @@ def encode_design(
     in the memory that the table was read into, so `raw` can be used once.
     """
     usable = raw.usable
-    classes, notes = _see_target(raw, options)
+    classes, notes = see_target(raw, options.task)
     train, test = usable.rows, None
     if hold_out is not None:
         train, test = split_rows(train, hold_out(len(train.rows)))
@@ -210,12 +210,12 @@ def encode_design(
     )
 
 
-def _see_target(raw: RawDesign, options: DesignOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def see_target(raw: RawDesign, asked: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The classes of the target, if it has any, and why it was taken for what it is."""
     cells = raw.usable.rows.target
     if raw.target is None or cells is None:
         return (), ()
-    task, notes = find_task(raw, options.task)
+    task, notes = find_task(raw, asked)
     place = f"{raw.label}, column '{raw.target.name}'"
     if task is not Task.CLASSIFICATION:
         return (), notes

@@ -122,6 +122,10 @@ class GateResult:
         return self.gate.finding(self.value)
 
 
+# With the model that met the gate; None where there is one model, or a gate is about the rows.
+NamedGateResults = tuple[tuple[str | None, GateResult], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class StoredFigures:
     """Figures of an earlier run, by model where it evaluated several (otherwise of None).

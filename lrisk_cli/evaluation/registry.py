@@ -21,7 +21,7 @@ _WHERE = {
     Needs.SCORES: "two classes",
     Needs.COUNTS: "the poisson loss",
     Needs.ROWS: "every command",
-    Needs.CELLS: "lrisk evaluate and detect-outliers",
+    Needs.CELLS: "lrisk evaluate, predict and detect-outliers",
     Needs.FIT: "regression and classification",
     Needs.FLAGS: "lrisk detect-outliers and clusters",
     Needs.LABELS: "clusters with labels",
@@ -37,6 +37,9 @@ ERROR_NEEDS = frozenset({Needs.NUMBERS, Needs.CLASSES, Needs.SCORES, Needs.COUNT
 OF_CLUSTERS = frozenset({Needs.FLAGS, Needs.ROWS, Needs.CELLS, Needs.LOSSES, Needs.WARNINGS})
 OF_LABELS = frozenset({Needs.LABELS, Needs.PLANTED})
 OF_PAIRS = frozenset({Needs.PAIRS, Needs.ROWS, Needs.WARNINGS})
+# What is known of rows that are only scored, and of those that were just clustered.
+OF_SCORED = frozenset({Needs.ROWS, Needs.CELLS, Needs.WARNINGS})
+OF_CLUSTERED = OF_CLUSTERS - {Needs.CELLS}
 
 
 class Rows(Protocol):
@@ -206,6 +209,16 @@ def needs_of(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:
     elif task is Task.CLASSIFICATION:
         found = {Needs.CLASSES, Needs.SCORES}
     return frozenset({*found, Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.LOSSES, Needs.WARNINGS})
+
+
+def needs_of_fits(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:
+    """What is known of a model that was just fitted: its rows are not looked at cell by cell."""
+    return needs_of(task, errors) - {Needs.CELLS}
+
+
+def needs_of_comparisons(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:
+    """What is known of a method on several splits."""
+    return needs_of_fits(task, errors) - {Needs.FIT}
 
 
 def figures_of(source: Any, needs: Collection[Needs]) -> dict[str, float | None]:

@@ -149,6 +149,10 @@ class Loss(ABC):
         """Probability of each class. (n, classes); None for regression."""
         return None
 
+    def target_probability(self, loss: float) -> float | None:
+        """Of a row with this loss; None for losses that are not minus a log-probability."""
+        return None
+
     @abstractmethod
     def predict(self, Z: Array, exposure: Array | None = None) -> Array | Codes:
         """The mean's scale: expected numbers, or the code of the likeliest class. (n,).

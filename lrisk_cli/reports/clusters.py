@@ -14,6 +14,7 @@ from lrisk_cli.reports.facts import (
     figure,
     gates_document,
     largest_first,
+    named_gates_document,
     note_facts,
     notes_document,
     number,
@@ -60,6 +61,7 @@ def print_clusters(saved_to: str | None, found: "Clustered") -> None:
     _print_figures(evaluated)
     print()
     print_saved([saved_to], "nothing was saved; pass -o CLUSTERS.json to keep them")
+    print_gates(found.gate_results)
 
 
 def print_cluster_evaluation(found: "ClusterEvaluation") -> None:
@@ -135,6 +137,7 @@ def cluster_document(path: str | None, found: "Clustered") -> dict[str, Any]:
         **document_of([cluster_fact(model), *search_facts(model)]),
         "clusters": _clusters(model, evaluated),
         **_evaluation_document(model, evaluated),
+        **named_gates_document([(None, result) for result in found.gate_results]),
         "notes": list(found.notes),
         **warnings_document(found.warnings),
         "timings": dict(found.timings),

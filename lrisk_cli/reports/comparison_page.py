@@ -20,6 +20,7 @@ from lrisk_cli.reports.html import (
     brief,
     clip,
     facts_block,
+    gates_section,
     notes_block,
 )
 
@@ -39,6 +40,7 @@ def comparison_page(comparison: "Comparison", command_line: str) -> Page:
     main = MAIN[comparison.task]
     figures = [_figure(comparison, name) for name in (main, WORST_TENTH, "max", "seconds")]
     planted = [_figure(comparison, name) for name in PLANTED] if comparison.spoilt else []
+    gates = comparison.gate_results
     sections = [
         Section(
             "At a glance",
@@ -47,6 +49,7 @@ def comparison_page(comparison: "Comparison", command_line: str) -> Page:
                 *notes_block(comparison.notes, comparison.warnings),
             ],
         ),
+        *gates_section([gate for _, gate in gates], [name for name, _ in gates]),
         Section("Errors, tails and time", figures),
         *([Section("Finding the planted rows", planted, lead=FINDING)] if planted else []),
         Section("All methods", [_table(comparison)], lead=_table_words(comparison)),

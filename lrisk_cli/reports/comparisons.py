@@ -7,13 +7,14 @@ from lrisk_cli.reports.facts import (
     Fact,
     Grid,
     document_of,
+    named_gates_document,
     note_facts,
     number,
     plain,
     rows_fact,
     warnings_document,
 )
-from lrisk_cli.reports.terminal import print_facts, print_grid
+from lrisk_cli.reports.terminal import print_facts, print_grid, print_named_gates
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.comparison import Comparison, MethodResult
@@ -38,6 +39,7 @@ def print_comparison(comparison: "Comparison") -> None:
             "found: share of the planted rows among as many of the largest scores; "
             "found_precision: average precision of the scores."
         )
+    print_named_gates(comparison.gate_results)
 
 
 def comparison_facts(comparison: "Comparison") -> list[Fact]:
@@ -94,6 +96,7 @@ def comparison_document(comparison: "Comparison") -> dict[str, Any]:
         **document_of(comparison_facts(comparison)),
         "methods": [_method_document(each) for each in comparison.results],
         "notes": list(comparison.notes),
+        **named_gates_document(comparison.gate_results),
         **warnings_document(comparison.warnings),
     }
 

@@ -11,6 +11,7 @@ from lrisk_cli.reports.facts import (
     document_of,
     gates_document,
     held_out_rows,
+    named_gates_document,
     notes_document,
     rows_document,
     rows_fact,
@@ -39,16 +40,18 @@ def encode_document(document: Mapping[str, Any]) -> bytes:
 
 def fits_document(fits: "Fits") -> dict[str, Any]:
     """What `fit --json` prints; for several risks, the document of each."""
-    timings = dict(fits.timings)
+    timings, gates = dict(fits.timings), named_gates_document(fits.gate_results)
     if len(fits.results) == 1:
-        return fit_document(fits, fits.results[0], timings)
-    documents = [fit_document(fits, each, {"solve_s": each.seconds}) for each in fits.results]
+        return fit_document(fits, fits.results[0], timings, gates)
+    documents = [fit_document(fits, each, {"solve_s": each.seconds}, {}) for each in fits.results]
     warned = warnings_document(fits.warnings)
-    return {"command": "fit", "fits": documents, **warned, "timings": timings}
+    return {"command": "fit", "fits": documents, **gates, **warned, "timings": timings}
 
 
-def fit_document(fits: "Fits", result: "FitResult", timings: Mapping[str, float]) -> dict[str, Any]:
-    """One fit. timings: seconds by name."""
+def fit_document(
+    fits: "Fits", result: "FitResult", timings: Mapping[str, float], gates: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One fit. timings: seconds by name; gates: their results, where the document has them."""
     model, counts = result.model, fits.counts
     chosen = {} if fits.choice is None else {"cross_validation": choice_document(fits.choice)}
     return {
@@ -61,6 +64,7 @@ def fit_document(fits: "Fits", result: "FitResult", timings: Mapping[str, float]
         **theory_of_result(result),
         "rows": {**rows_document(counts), "held_out": held_out_rows(counts)},
         "notes": [*fits.notes, *result.notes],
+        **gates,
         **warnings_document(result.warnings),
         "timings": dict(timings),
         **chosen,
@@ -124,6 +128,7 @@ def prediction_document(done: "Predictions") -> dict[str, Any]:
         "model": done.model,
         "predictions": done.output,
         **document_of([rows_fact(done.counts)]),
+        **named_gates_document([(None, result) for result in done.gate_results]),
         **notes_document(done.notes),
         **warnings_document(done.warnings),
     }

@@ -136,6 +136,19 @@ def gates_document(gate_results: "Sequence[GateResult]") -> list[dict[str, Any]]
     return [gate_document(result) for result in gate_results]
 
 
+def named_gates_document(
+    gate_results: "Sequence[tuple[str | None, GateResult]]",
+) -> dict[str, Any]:
+    """The gates with the models that met them, for commands that seldom have any."""
+    if not gate_results:
+        return {}
+    gates = [
+        {**({} if model is None else {"model": model}), **gate_document(result)}
+        for model, result in gate_results
+    ]
+    return {"gates": gates}
+
+
 def gate_document(result: "GateResult") -> dict[str, Any]:
     """A gate, the figure it met, and whether that fails it, or is worth a warning."""
     from lrisk_cli.evaluation.gates import Worsening

@@ -67,6 +67,7 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
             "At a glance",
             [_fit_tiles(result), *notes],
         ),
+        *gates_section([gate for name, gate in fits.gate_results if name in (None, model.risk)]),
         Section("Losses", [*seen, _figures_table(model, result.figures, reference)]),
         *class_section(model, rows),
         Section("The run", [*run, facts_block(run_facts(model), beside=bool(run))]),

@@ -7,7 +7,13 @@ from lrisk_cli.names import WORST_TENTH
 from lrisk_cli.reports.facts import Fact, figure, note_facts, number, rows_fact
 from lrisk_cli.reports.figure_facts import ORDINARY, root, unit_of
 from lrisk_cli.reports.model_facts import choice_grid, describe_choice, describe_model
-from lrisk_cli.reports.terminal import print_facts, print_rows, print_saved, print_theory
+from lrisk_cli.reports.terminal import (
+    print_facts,
+    print_named_gates,
+    print_rows,
+    print_saved,
+    print_theory,
+)
 
 if TYPE_CHECKING:
     from lrisk_cli.api.fit_result import FitResult, Fits
@@ -49,6 +55,7 @@ def print_path(fits: "Fits") -> None:
             print_theory(result)
     otherwise = "nothing was saved; pass -o FOLDER/ to keep the models"
     print_saved([each.files.model for each in results], otherwise)
+    print_named_gates(fits.gate_results)
 
 
 def _remarks(result: "FitResult") -> list[str]:

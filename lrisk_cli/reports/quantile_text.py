@@ -9,9 +9,9 @@ from lrisk_cli.errors import opt
 from lrisk_cli.evaluation.paired_losses import Group
 from lrisk_cli.evaluation.quantiles import Compared, Comparison, better_from
 from lrisk_cli.reports.chart import draw_bars
-from lrisk_cli.reports.facts import Fact, gate_row, note_facts, number, plain, rows_fact
+from lrisk_cli.reports.facts import Fact, note_facts, number, plain, rows_fact
 from lrisk_cli.reports.model_facts import describe_model
-from lrisk_cli.reports.terminal import print_facts, print_rows
+from lrisk_cli.reports.terminal import print_facts, print_named_gates, print_rows
 from lrisk_cli.types import Array
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ def print_quantiles(results: "QuantileResults") -> None:
     if results.groups:
         print()
         _print_groups(results)
-    if results.gate_results:
-        print()
-        gates = [[*gate_row(result), model or ""] for model, result in results.gate_results]
-        print_rows(gates, numbers=False)
+    print_named_gates(results.gate_results)
 
 
 def quantile_facts(results: "QuantileResults") -> list[Fact]:

@@ -40,6 +40,7 @@ def print_fit(fits: "Fits") -> None:
     print()
     print_theory(result)
     print_saved([result.files.model], "nothing was saved; pass -o MODEL.json to keep it")
+    print_named_gates(fits.gate_results)
 
 
 def print_theory(result: "FitResult") -> None:
@@ -87,6 +88,14 @@ def print_gates(gate_results: "Sequence[GateResult]") -> None:
     if gate_results:
         print()
         print_rows([gate_row(result) for result in gate_results], numbers=False)
+
+
+def print_named_gates(gate_results: "Sequence[tuple[str | None, GateResult]]") -> None:
+    """The same of several models, which are named."""
+    if gate_results:
+        print()
+        rows = [[*gate_row(result), model or ""] for model, result in gate_results]
+        print_rows(rows, numbers=False)
 
 
 def print_facts(facts: Sequence[Fact]) -> None:

@@ -51,13 +51,13 @@ def test_a_long_fit_draws_how_far_it_is_and_wipes_it_out(tmp_path):
     assert passes[-1] > passes[0]
     # What is wiped out last is not followed by another bar.
     assert "solve" not in shown[shown.rindex(CLEAR_LINE) :]
-    assert printed.startswith("model ")
+    assert printed.startswith("result ")
     assert "\x1b" not in printed
 
 
 @pytest.mark.parametrize("flag", ["--no-progress", "--quiet"])
 def test_no_bar_is_drawn_where_none_is_wanted(tmp_path, flag):
     printed, shown = on_terminal(add_house_files(tmp_path), *LONG, flag)
-    assert printed.startswith("model ")
+    assert printed.startswith("result ")
     assert "\x1b" not in shown
     assert len(shown.splitlines()) == (flag != "--quiet")

@@ -47,6 +47,13 @@ class Gates:
         "evaluated, the worst of them; and add to the summary of the step.",
     )
 
+    @property
+    def asked(self) -> bool:
+        """Whether anything of this is asked for."""
+        return bool(self.fail_on or self.warn_on or self.baseline_metrics or self.junit) or (
+            self.max_worsening is not None or self.github
+        )
+
     def parse(
         self, command: str, canonical: "Callable[[str], str]"
     ) -> "tuple[tuple[Gate, ...], StoredFigures | None]":
