@@ -146,7 +146,9 @@ def _key(column: Column) -> str:
     return f"{column.table}: {column.name}"
 
 
-def paired(column: Column, of: Measured, one: str, other: str) -> tuple[Says, str]:
+def paired(
+    column: Column, of: Measured, one: str, other: str, level: float = SIGNIFICANT
+) -> tuple[Says, str]:
     """Whether one is better than the other on the same splits, by a paired t test."""
     if one not in of or other not in of:
         return Says.UNCLEAR, "not fitted"
@@ -156,24 +158,24 @@ def paired(column: Column, of: Measured, one: str, other: str) -> tuple[Says, st
     if len(a) < 3 or np.allclose(a, b):
         return Says.UNCLEAR, words
     p = float(ttest_rel(a, b).pvalue)
-    clear, better = p < SIGNIFICANT, a.mean() < b.mean()
+    clear, better = p < level, a.mean() < b.mean()
     words += f", p = {p:.1g}"
     return judge(agrees=clear and better, contradicts=clear and not better), words
 
 
 def _cases(found: dict[str, Measured], columns: Sequence[Column], one: str,
            others: Sequence[str]) -> list[Case]:  # fmt: skip
-    cases = []
+    cases, level = [], SIGNIFICANT / max(1, len(columns) * len(others))
     for column in columns:
         for other in others:
-            says, words = paired(column, found[_key(column)], one, other)
+            says, words = paired(column, found[_key(column)], one, other, level)
             cases.append(Case(f"{column.name}, {other}", says, words))
     return cases
 
 
 PAIRED = (
-    f"agrees if its mean over the same splits is better (paired t test, p < {SIGNIFICANT}), "
-    "contradicts if worse"
+    f"agrees if its mean over the same splits is better (paired t test, p < {SIGNIFICANT} divided "
+    "by the number of cases), contradicts if worse"
 )
 
 
