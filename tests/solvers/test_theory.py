@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from helpers.problems import small_problem
+from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import SmoothingName, SolverName
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.batch_bias import expected_batch_risk
 from lrisk_cli.solvers.lsvrg import by_theorem
+from lrisk_cli.solvers.problem import make_problem
 from lrisk_cli.solvers.select import SolverOptions, solve
 from lrisk_cli.solvers.solution import Limits
 from lrisk_cli.solvers.theory import constants_of, smoothing_error, theory_of
@@ -144,3 +147,26 @@ def test_steps_by_theory_are_those_of_the_theorems():
     beta = theory(falling)[0].trimmed.smoothness
     found = solve(falling, SolverOptions(SolverName.SUBGRADIENT, theory=True), Limits(tol=1e-6))
     assert (found.step, found.halvings) == (1.0 / beta, 0)
+
+
+def test_a_step_of_one_over_beta_never_raises_a_subquantile():
+    """The weights of the last point give an upper bound that is equal there."""
+    for seed in range(5):
+        problem = small_problem(risk="subquantile:0.7", seed=seed)
+        options = SolverOptions(SolverName.SUBGRADIENT, theory=True)
+        found = solve(problem, options, Limits(tol=0.0, max_passes=150.0))
+        objectives = np.array([epoch.objective for epoch in found.epochs])
+        assert (np.diff(objectives) <= 1e-12).all()
+
+
+def test_a_subquantile_is_not_weakly_convex_at_the_cut():
+    """Losses (w - 1)^2/2 and (w + 1)^2/2: (|w| - 1)^2/2, whose second difference has no bound."""
+    rows, y = DenseRows(np.ones((2, 1))), np.array([1.0, -1.0])
+    problem = make_problem(rows, y, make_loss("squared"), parse_risk("subquantile:0.5"), 1e-9)
+
+    def F(w):
+        return problem.at(np.array([[w]]), problem.row_weighter()).objective
+
+    bends = [(F(h) - 2.0 * F(0.0) + F(-h)) / h**2 for h in (1e-1, 1e-2, 1e-3)]
+    assert bends[0] < -10.0
+    assert bends[2] < 50.0 * bends[0]
