@@ -164,9 +164,11 @@ def test_a_subquantile_is_not_weakly_convex_at_the_cut():
     rows, y = DenseRows(np.ones((2, 1))), np.array([1.0, -1.0])
     problem = make_problem(rows, y, make_loss("squared"), parse_risk("subquantile:0.5"), 1e-9)
 
-    def F(w):
+    def objective(w):
         return problem.at(np.array([[w]]), problem.row_weighter()).objective
 
-    bends = [(F(h) - 2.0 * F(0.0) + F(-h)) / h**2 for h in (1e-1, 1e-2, 1e-3)]
+    bends = [
+        (objective(h) - 2.0 * objective(0.0) + objective(-h)) / h**2 for h in (1e-1, 1e-2, 1e-3)
+    ]
     assert bends[0] < -10.0
     assert bends[2] < 50.0 * bends[0]
