@@ -69,8 +69,8 @@ def chapters() -> list[Chapter]:
         Chapter("Figure 4", "Lemma 30", lead, [_plot("spectrum", sizes, least, second)], [
             Claim("4", "The least singular value is above the bound (K = 4).",
                   "agrees if the mean is above it, contradicts if below", below),
-            Claim("A.28", "Assumption 28 asks for as many rows as the bound of Lemma 30 needs to be "
-                  "positive (our reading; it states no purpose).",
+            Claim("A.28", "Assumption 28 asks for as many rows as the bound of Lemma 30 needs to "
+                  "be positive (our reading; it states no purpose).",
                   "agrees if as many rows do, contradicts if not", enough)]),
     ]  # fmt: skip
 
