@@ -28,7 +28,11 @@ from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.registry import needs_of_comparisons
 from lrisk_cli.evaluation.splits import folds, hold_out
 from lrisk_cli.evaluation.table_evaluation import tally_table
-from lrisk_cli.evaluation.warning_rules import warn_of_same_files
+from lrisk_cli.evaluation.warning_rules import (
+    warn_of_figures,
+    warn_of_majority,
+    warn_of_same_files,
+)
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import parse_loss
 from lrisk_cli.models.fitting import FitOptions, check_fit
@@ -49,6 +53,7 @@ from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import check_apart, check_output, open_table
 from lrisk_cli.types import Flags
+from lrisk_cli.warnings import CodedWarning, Warnings
 
 # Risks that are compared where none is named, beside a subquantile that fits the bad rows.
 USUAL_RISKS = ("mean", "superquantile:0.5", "superquantile:0.9", "extremile:2")
@@ -140,9 +145,22 @@ def run(job: Job, report: Report, *, force: bool) -> Comparison:
     evaluate = None if test is None else _evaluate_on(job.data.beside(test), plan, notes)
     splits, words = _split(len(raw.usable.rows.rows), job.splits, seed)
     compared = compare(raw, job.columns, plan, splits, words, evaluate, report)
-    warnings = warn_of_same_files([*table.paths, *([] if test is None else [test])])
+    same = warn_of_same_files([*table.paths, *([] if test is None else [test])])
+    warnings = (*same, *_warn_of_methods(compared))
     done = replace(compared, notes=(*compared.notes, *notes), warnings=warnings)
     return replace(done, gate_results=check_comparison(checks, done))
+
+
+def _warn_of_methods(comparison: Comparison) -> Warnings:
+    """What is odd about the mean figures of each risk."""
+    found: list[CodedWarning] = []
+    for each in comparison.results:
+        if each.kind == "risk":
+            figures = {"": {name: each.mean(name) for name in each.trials[0].figures}}
+            majority = figures[""].get("majority_accuracy")
+            of_classes = () if majority is None else warn_of_majority(figures, {"": majority})
+            found += [one.of(each.method) for one in (*warn_of_figures(figures), *of_classes)]
+    return tuple(found)
 
 
 def _evaluate_on(inputs: Inputs, plan: ComparisonPlan, notes: dict[str, None]) -> Evaluate:

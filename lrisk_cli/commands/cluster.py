@@ -30,7 +30,7 @@ def cluster(
     clusters: Clusters,
     columns: Annotated[
         Columns,
-        without("target", "exposure", "task", "scaling", "intercept"),
+        without("target", "target_scale", "exposure", "task", "scaling", "intercept"),
         vary(
             "standardize",
             default=Standardize.FEATURES,

@@ -31,7 +31,7 @@ def compare(
     data: Data,
     columns: Annotated[
         Columns,
-        without("id_column", "unseen", "intercept"),
+        without("id_column", "unseen", "intercept", "target_scale"),
         vary("target", required=True),
         vary("scaling", shown="deviation"),
     ],

@@ -11,7 +11,7 @@ from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.evaluation.registry import list_metrics, needs_of_fits
 from lrisk_cli.features.options import Embedding, KernelOptions
-from lrisk_cli.models.options import FitOutput, ModelOptions
+from lrisk_cli.models.options import AfterFit, FitOutput, ModelOptions
 from lrisk_cli.names import Task
 from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.reports.options import Document, Messages, Page
@@ -36,6 +36,7 @@ def fit(
     kernel: KernelOptions,
     embedding: Embedding,
     validation: Validation,
+    after: AfterFit,
     gates: Annotated[Gates, NO_BASELINE, vary("fail_on", help=FAIL_ON)],
     output: FitOutput,
     page: Page,
@@ -64,7 +65,7 @@ def fit(
 
     job = make_job(
         data, columns, model, kernel, embedding, validation, output, stopping, solver,
-        seed=seed.seed, html=page.html, gates=gates,
+        seed=seed.seed, html=page.html, gates=gates, after=after,
     )  # fmt: skip
     if output.dry_run:
         _show_plan(job, as_json=document.json, quiet=messages.quiet, bar=messages.progress)

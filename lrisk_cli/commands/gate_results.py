@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lrisk_cli.colours import Style, paint
 from lrisk_cli.commands.options.declared import only
 from lrisk_cli.errors import ExitCode, UsageError, opt, printable
 
@@ -39,7 +40,7 @@ def conclude(
         if result.warned
     ]
     for sentence in (*warned, *skipped):
-        print(f"lrisk: warning: {plain(sentence)}", file=sys.stderr)
+        _print_warning(plain(sentence))
     print_warnings(warnings)
     if checks.junit is not None:
         from lrisk_cli.reports.junit import junit_document
@@ -74,13 +75,19 @@ def print_failed(gate_results: "Sequence[GateResult]") -> None:
     """Failed gates on standard error, for a command whose standard output holds rows."""
     for result in gate_results:
         if result.failed:
-            print(f"lrisk: gate failed: {printable(result.sentence)}", file=sys.stderr)
+            word = paint("gate failed:", Style.FAILED, sys.stderr)
+            print(f"lrisk: {word} {printable(result.sentence)}", file=sys.stderr)
 
 
 def print_warnings(warnings: "Sequence[CodedWarning]") -> None:
     """One line for each on standard error, also where messages are not wanted."""
     for warning in warnings:
-        print(f"lrisk: warning: {printable(warning.line)}", file=sys.stderr)
+        _print_warning(printable(warning.line))
+
+
+def _print_warning(sentence: str) -> None:
+    word = paint("warning:", Style.WARNING, sys.stderr)
+    print(f"lrisk: {word} {sentence}", file=sys.stderr)
 
 
 def _annotate(

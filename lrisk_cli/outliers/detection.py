@@ -64,6 +64,7 @@ class Outliers:
 
     fitted: whether the model was fitted to these rows. contamination: as asked, None for auto.
     named: how many of the rows explained name a column first. curve: (2, m) ranks and scores.
+    shown: the first rows again, for a page up to 50 outliers.
     """
 
     model: Model | ClusterModel
@@ -82,6 +83,7 @@ class Outliers:
     ranking_path: str | None
     timings: Mapping[str, float]
     warnings: Warnings = ()
+    shown: Sequence[TopRow] = ()
 
     @property
     def has_ids(self) -> bool:
@@ -90,14 +92,21 @@ class Outliers:
 
 
 def rank_rows(
-    subject: Subject, losses: Array, n_top: int, *, explain_all: bool, name_all: bool
+    subject: Subject,
+    losses: Array,
+    n_top: int,
+    *,
+    explain_all: bool,
+    name_all: bool,
+    n_outliers: int = 0,
 ) -> RankedRows:
     """Flag the outliers and explain the first rows, or all outliers. losses: reading order, (n,).
 
-    name_all: also learn the numbers and ids of all rows.
+    name_all: also learn the numbers and ids of all rows. n_outliers: so many outliers at most are
+    among the first rows, though they are more than n_top.
     """
     outliers = _flag(subject, losses)
-    first = largest_first(losses, n_top)
+    first = largest_first(losses, max(n_top, min(n_outliers, int(np.count_nonzero(outliers)))))
     indices = np.union1d(np.flatnonzero(outliers) if explain_all else first, first)
     explained = subject.explain(indices, name_all)
     at = np.searchsorted(indices, first)

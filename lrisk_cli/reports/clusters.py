@@ -29,6 +29,7 @@ from lrisk_cli.reports.terminal import (
     print_grid,
     print_rows,
     print_saved,
+    print_text,
 )
 
 if TYPE_CHECKING:
@@ -219,7 +220,9 @@ def _print_curve(model: ClusterModel) -> None:
         rows.append([str(point.k), number(point.objective), figure(point.criterion), picked])
     print()
     print_rows(rows)
-    print("The largest criterion is picked: Calinski and Harabasz's index of the weighted rows.")
+    print_text(
+        "The largest criterion is picked: Calinski and Harabasz's index of the weighted rows."
+    )
 
 
 def _print_sizes(evaluated: "EvaluatedClusters") -> None:
@@ -243,7 +246,7 @@ def _print_centres(model: ClusterModel, most: int | None) -> None:
     k, names = len(model.centres), model.encoding.column_names
     print()
     if k > MOST_CENTRES:
-        print(f"The {k} centres are in the model file and in {opt('json')}.")
+        print_text(f"The {k} centres are in the model file and in {opt('json')}.")
         return
     spreads = np.ptp(model.encoded_centres, axis=0)
     order = largest_first(spreads)

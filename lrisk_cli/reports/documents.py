@@ -11,6 +11,7 @@ from lrisk_cli.reports.facts import (
     document_of,
     gates_document,
     held_out_rows,
+    interval_facts,
     named_gates_document,
     notes_document,
     rows_document,
@@ -99,7 +100,7 @@ def evaluation_document(found: "Evaluation") -> dict[str, Any]:
     return {
         "command": "evaluate",
         "model": found.path,
-        **document_of([rows_fact(found.counts), *decision_facts(found)]),
+        **document_of([rows_fact(found.counts), *decision_facts(found), *interval_facts(found)]),
         "metrics": found.figures,
         **({} if found.intervals is None else {"intervals": intervals}),
         **confusion_document(found.confusion),

@@ -11,7 +11,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from lrisk_cli.errors import InvalidOption
 from lrisk_cli.losses.base import Checkpoint
 from lrisk_cli.names import Sampling
 from lrisk_cli.solvers.draws import RowDraws, random_state
@@ -128,16 +127,12 @@ def by_theorem(problem: Problem, options: SolverOptions) -> SolverOptions:
     It asks for a smoothing, too, which is left to the user: it usually drowns the risk.
     """
     from lrisk_cli.risk.density import density_of
-    from lrisk_cli.solvers.theory import constants_of, lsvrg_rate
+    from lrisk_cli.solvers.theory import constants_of, lsvrg_rate, no_theory
 
     constants = constants_of(problem)
     rate = lsvrg_rate(problem, constants, density_of(problem.spectrum), 0.5)
     if rate is None:
-        raise InvalidOption(
-            "step",
-            f"needs a loss with a bounded second derivative; {problem.loss.name} has none",
-            "theory",
-        )
+        raise no_theory(problem)
     probability = options.checkpoint_probability
     return replace(
         options,

@@ -142,8 +142,10 @@ def _run(job: Job) -> Solution:
     if start is not None and ball is not None:
         start = ball.project(start)
     if options.theory:
-        from lrisk_cli.solvers.theory import trimmed_smoothness
+        from lrisk_cli.solvers.theory import is_smooth, no_theory, trimmed_smoothness
 
+        if not is_smooth(problem):
+            raise no_theory(problem)
         options = replace(options, step=1.0 / trimmed_smoothness(problem))
     return run_method(replace(job, start=start, options=options), method, insist=insist, ball=ball)
 

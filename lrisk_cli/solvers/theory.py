@@ -11,6 +11,7 @@ from math import ceil, isfinite, log, log2, sqrt
 
 import numpy as np
 
+from lrisk_cli.errors import InvalidOption
 from lrisk_cli.names import SmoothingName
 from lrisk_cli.risk.density import Density, density_of
 from lrisk_cli.risk.row_weights import Smoothing
@@ -146,14 +147,14 @@ def theory_of(problem: Problem, W: Array, batch_size: int | None, tol: float) ->
         _batch_bias(problem, constants, density, losses, batch_size or BATCH_SIZE),
         _consistency(density, losses),
         smoothing_error(problem),
-        _trimmed(problem) if problem.spectrum.name == "subquantile" and not rising else None,
+        _trimmed(problem) if _trims(problem) else None,
     )
 
 
 def constants_of(problem: Problem) -> Constants:
     """L and G from the lengths of the rows and the loss."""
     lengths = np.sqrt(problem.rows.row_norms())
-    curved = problem.loss.row_smoothness(problem.y) if _is_smooth(problem) else None
+    curved = problem.loss.row_smoothness(problem.y) if is_smooth(problem) else None
     smoothness = None if curved is None else float((curved * lengths**2).max())
     zero = np.zeros((problem.n_rows, problem.loss.n_outputs))
     at_zero = objective_at_zero(problem)
@@ -172,8 +173,15 @@ def objective_at_zero(problem: Problem) -> float:
     return problem.at(np.zeros(problem.shape), problem.row_weighter()).objective
 
 
-def _is_smooth(problem: Problem) -> bool:
+def is_smooth(problem: Problem) -> bool:
+    """Whether second derivatives of the loss have a bound."""
     return isfinite(problem.loss.smoothness)
+
+
+def no_theory(problem: Problem) -> InvalidOption:
+    """The sentence where steps by theory are asked for, and there is none for the loss."""
+    why = f"needs a loss with a bounded second derivative; {problem.loss.name} has none"
+    return InvalidOption("step", why, "theory")
 
 
 def lsvrg_rate(
@@ -282,6 +290,11 @@ def trimmed_smoothness(problem: Problem) -> float:
     """K, Lemma 14 with half squares: beta = sum_i L_i ||x_i||^2 / (n p) over all rows, plus mu."""
     curved = problem.loss.row_smoothness(problem.y) * problem.rows.row_norms()
     return float(problem.sigma.max()) * float(curved.sum()) + problem.mu
+
+
+def _trims(problem: Problem) -> bool:
+    """Whether K is about the problem: a subquantile of smooth losses."""
+    return problem.falling and problem.spectrum.name == "subquantile" and is_smooth(problem)
 
 
 def _trimmed(problem: Problem) -> Trimmed:

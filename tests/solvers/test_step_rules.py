@@ -88,5 +88,6 @@ def test_impossible_wishes_get_a_sentence(options, sentence):
 
 
 def test_theory_is_refused_for_a_loss_without_a_bounded_second_derivative():
-    with pytest.raises(UsageError, match="bounded second derivative; poisson has none"):
-        solve(small_problem("poisson"), SolverOptions(SolverName.LSVRG, theory=True), Limits())
+    for solver in (SolverName.LSVRG, SolverName.SUBGRADIENT):
+        with pytest.raises(UsageError, match="bounded second derivative; poisson has none"):
+            solve(small_problem("poisson"), SolverOptions(solver, theory=True), Limits())

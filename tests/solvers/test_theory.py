@@ -72,7 +72,13 @@ def test_proposition_3_is_its_formula_and_covers_the_largest_loss_of_the_ball():
 def test_gradients_are_no_longer_than_the_lipschitz_constants():
     """Finite differences along random directions in the ball with the minimiser in it."""
     rng = np.random.default_rng(0)
-    for loss, classes in (("squared", 2), ("logistic", 2), ("logistic", 4), ("huber:0.7", 2)):
+    for loss, classes in (
+        ("squared", 2),
+        ("logistic", 2),
+        ("logistic", 4),
+        ("huber:0.7", 2),
+        ("quantile:0.8", 2),
+    ):
         problem = small_problem(loss, n_classes=classes, mu=0.1)
         constants = constants_of(problem)
         for _ in range(20):

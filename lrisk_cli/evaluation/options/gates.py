@@ -39,7 +39,7 @@ class Gates:
         shown=MAX_WORSENING,
     )
     junit: str | None = option(
-        metavar="FILE", help="Write the gates as JUnit XML, which CI systems show."
+        metavar="FILE", writes=True, help="Write the gates as JUnit XML, which CI systems show."
     )
     github: bool = option(
         False,
