@@ -33,7 +33,7 @@ from lrisk_cli.solvers.select import (
     solve,
     uses_inlier_weights,
 )
-from lrisk_cli.solvers.solution import Limits, Solution
+from lrisk_cli.solvers.solution import Limits, Solution, Watch
 from lrisk_cli.types import Array
 
 if TYPE_CHECKING:
@@ -156,11 +156,12 @@ def fit_design(
     start: Array | None = None,
     features: Features | None = None,
     inliers: "InlierWeights | None" = None,
+    watch: Watch | None = None,
 ) -> Fitted:
     """Minimise the risk on the rows of the design, whose features may be known already.
 
     start: W that another risk or penalty led to on these features; it saves work. inliers: their
-    inlier weights, where known already.
+    inlier weights, where known already. watch: sees every point of the trace.
     """
     options = replace(options, limits=options.limits.begun())
     target = design.encoding.target
@@ -175,7 +176,7 @@ def fit_design(
     elif inliers is None:
         inliers = inlier_weights_of(design, options)
     w = None if inliers is None else inliers.weights
-    solution = solve(problem, options.solver, options.limits, report, start, w)
+    solution = solve(problem, options.solver, options.limits, report, start, w, watch)
     if w is not None and options.inlier_fit and _trims_rows(options):
         from lrisk_cli.solvers.reweight import reweight
 
@@ -315,7 +316,8 @@ def _record(
         FitStart(name=each.name, objective=each.objective, rounds=each.rounds)
         for each in solution.starts
     ]
-    choice = choose(problem, options.solver)
+    as_read = _as_in_file(design.encoding) and not options.features.embeds
+    choice, counts = choose(problem, options.solver), solution.counts
     return FitRecord(
         solver=choice.solver.value,
         solver_reason=choice.reason,
@@ -325,7 +327,7 @@ def _record(
         lower_bound=None if proved is None else proved.lower_bound,
         absolute_gap=None if proved is None else proved.absolute_gap,
         gap=None if proved is None else proved.gap,
-        objective_scale="file" if _as_in_file(design.encoding) else "standardised",
+        objective_scale="file" if as_read else "standardised",
         smoothing="none" if smoothing is None else smoothing.name.value,
         nu=None if smoothing is None else smoothing.nu,
         smoothed_objective=solution.smoothed_objective,
@@ -342,7 +344,21 @@ def _record(
         reweighted=solution.trimmed_objective is not None,
         trimmed_objective=solution.trimmed_objective,
         contamination=None if inliers is None else inliers.fraction,
+        stationarity=solution.stationarity,
+        smoothing_error=_smoothing_error(problem),
+        epochs=None if counts is None else counts.epochs,
+        gradient_evaluations=None if counts is None else counts.gradient_evaluations,
     )
+
+
+def _smoothing_error(problem: Problem) -> float | None:
+    """The smoothed risk differs from the risk by at most so much; None where there is none."""
+    if problem.smoothing is None:
+        return None
+    from lrisk_cli.solvers.theory import smoothing_error
+
+    found = smoothing_error(problem)
+    return None if found is None else found.error
 
 
 def _as_in_file(encoding: Encoding) -> bool:
