@@ -202,7 +202,7 @@ def _solve(job: Job, design: Design, report: Report) -> tuple[list[FitResult], t
         results.append(FitResult(fitted, files, perf_counter() - began))
         if len(job.fits) > 1:
             report(Progress("risks", len(results), len(job.fits)))
-    if not job.reference or all(options.risk.flat for options in job.fits):
+    if not job.reference or all(options.risk.flat and not options.robust for options in job.fits):
         return results, ()
     from lrisk_cli.api.fit_reference import add_reference
 

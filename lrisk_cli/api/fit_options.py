@@ -21,7 +21,7 @@ from lrisk_cli.models.options import (
     default_risk_notes,
     suit_columns,
 )
-from lrisk_cli.names import Task
+from lrisk_cli.names import SolverName, Task
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.solvers.select import SolverOptions
 from lrisk_cli.solvers.solution import Limits
@@ -48,7 +48,9 @@ def make_job(
     asked = FitFiles(output.output, output.losses, output.trace, html, validation.oof)
     how = solver.parse(seed, track_ranks=bool(asked.trace or asked.html))
     fits = make_fits(model, how, stopping.parse(), kernel.parse())
-    by, notes = choose_scaling(columns.scaling, columns.standardize, model.risks)
+    by, notes = choose_scaling(
+        columns.scaling, columns.standardize, model.risks, robust=model.robust
+    )
     design = suit_columns(
         replace(columns.parse(), scaling=by, divider=validation.divider), fits[0].loss
     )
@@ -63,7 +65,7 @@ def make_job(
         test=validation.test,
         asked=asked,
         reference=output.reference,
-        notes=(*default_risk_notes(model.risk), *notes),
+        notes=(*(() if model.robust else default_risk_notes(model.risk)), *notes),
         files=name_files(
             asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1
         ),
@@ -75,8 +77,12 @@ def make_fits(
 ) -> tuple[FitOptions, ...]:
     """A fit for each risk and penalty; wrong options are refused."""
     loss = parse_loss(model.loss)
+    if model.robust and how.solver is not SolverName.AUTO:
+        raise InvalidOption(
+            "solver", f"is not used by {opt('robust')}; leave it out", str(how.solver)
+        )
     fits = tuple(
-        FitOptions(risk, loss, mu, model.smoothing, model.nu, how, limits, features)
+        FitOptions(risk, loss, mu, model.smoothing, model.nu, how, limits, features, model.robust)
         for risk, mu in product(model.risks, model.penalties)
     )
     for each in fits:

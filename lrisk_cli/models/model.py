@@ -25,6 +25,7 @@ from lrisk_cli.models.model_file import (
     FeatureEntry,
     FitRecord,
     ModelFile,
+    RobustRecord,
     encode_file,
 )
 from lrisk_cli.models.scored import ScoredBatch
@@ -54,6 +55,7 @@ class Model:
     feature_map: FeatureMap = field(default_factory=LinearMap)
     cross_validation: CrossValidationRecord | None = None
     holdout: HoldoutRecord | None = None
+    robust: RobustRecord | None = None
 
     @property
     def task(self) -> Task:
@@ -247,6 +249,7 @@ def encode_model(model: Model) -> bytes:
         exposure=encoding.exposure,
         cross_validation=model.cross_validation,
         holdout=model.holdout,
+        robust=model.robust,
     )
     return encode_file(file)
 
@@ -276,6 +279,7 @@ def build_model(file: ModelFile) -> Model:
     return Model(
         encoding, file.loss, file.risk, file.l2, W, file.fit, feature_map,
         cross_validation=file.cross_validation, holdout=file.holdout,
+        robust=file.robust,
     )  # fmt: skip
 
 

@@ -35,11 +35,31 @@ class FitStart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rounds: Count
 
 
+class GroupRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rows whose errors lie around one centre off zero, in units of the target, and their share."""
+
+    centre: float
+    fraction: NotNegative
+
+
+class RobustRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A robust fit. fraction: of outliers, estimated; groups: those that lie apart.
+
+    scale: of the errors of the other rows, in units of the target (with the poisson loss, of
+    deviance residuals); null for classes.
+    """
+
+    method: Literal["MM", "reweighted LTS", "exact fit", "label noise"]
+    scale: NotNegative | None
+    fraction: NotNegative
+    groups: tuple[GroupRecord, ...] = ()
+
+
 class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the model was fitted and what was proved. The bounds are null for falling risks.
 
-    starts: where the search for a falling risk began; null where one start is enough. reweighted:
-    the rows were weighed once more after the search, which ended at trimmed_objective.
+    starts: where the search for a falling risk began; null where one start is enough. reweighted,
+    trimmed_objective: of versions that weighed the rows once more after a subquantile.
     contamination: estimated fraction of outliers; null if not estimated. training_rows,
     held_out_rows: count and order-free digest of the encoded rows; empty if not known.
     """
@@ -118,7 +138,8 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     a number, or a list of one number for each class where there are more than two; with two
     classes the margin is the log-odds of the second. With the poisson loss the margin is the
     logarithm of the mean over the exposure. exposure: the column that holds it; left out for none.
-    cross_validation, holdout: how the candidate was chosen, and which rows were held out.
+    cross_validation, holdout: how the candidate was chosen, and which rows were held out. robust:
+    of a robust fit, whose objective is not the mean of the losses; left out for others.
     """
 
     format: Literal["lrisk-model"]
@@ -138,6 +159,7 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     exposure: str | None = None
     cross_validation: CrossValidationRecord | None = None
     holdout: HoldoutRecord | None = None
+    robust: RobustRecord | None = None
 
 
 class StartRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -50,8 +50,8 @@ class DetectionOutput:
     output: str | None = option(
         short="-o",
         metavar="FILE",
-        help="Write every row, the most outlying first: rank, row, id, loss, score, is_outlier "
-        "and, for outliers, why (.csv, .tsv, .parquet).",
+        help="Write every row, the most outlying first: rank, row, id, loss, score, is_outlier, "
+        "kind and, for outliers, why (.csv, .tsv, .parquet).",
     )
     save_model: str | None = option(
         metavar="FILE", help="Write the robust model (JSON), for `model`."
