@@ -39,7 +39,7 @@ def fit_warnings(
         majorities["held out"] = majority(held_out)
     return (
         *warn_of_constant(constant=predicts_constant(model, design)),
-        *warn_of_no_gain(model, design),
+        *(warn_of_no_gain(model, design) if model.robust is None else ()),
         *warn_of_few_rows(*design.rows.shape, tested=validated or len(figures) > 1),
         *warn_of_figures(figures),
         *(warn_of_majority(figures, majorities) if design.encoding.target.classes else ()),

@@ -92,19 +92,21 @@ def _find_symmetric(z: Array, n_free: float) -> Outlying:
     largest = float(np.abs(z).max())
     if largest <= NEAREST or len(z) < 3:
         return Outlying(np.zeros(len(z)), 0.0, max(cut, NEAREST))
-    points, counts = _points(z)
+    ordered = np.sort(z)
+    points, counts = _points(ordered)
     mean, width = _components(points, counts, largest)
     shares = _likeliest(points, counts / len(z), mean, width)
-    out, groups = _outside(mean, width, shares, np.sort(z))
-    at = np.sinh(np.linspace(np.arcsinh(z.min()), np.arcsinh(z.max()), TABLE))
-    chance = _posterior(at, mean, width, shares, out)
-    chance[np.abs(at) < NEAREST] = 0.0
-    outlying: Array = np.interp(z, at, chance)
+    out, groups = _outside(mean, width, shares, ordered)
+    far = np.flatnonzero(np.abs(z) >= NEAREST)
+    at = np.sinh(np.linspace(np.arcsinh(ordered[0]), np.arcsinh(ordered[-1]), TABLE))
+    outlying = np.zeros(len(z))
+    outlying[far] = np.interp(z[far], at, _posterior(at, mean, width, shares, out))
     fraction = float(shares[out].sum()) if (outlying > 0.5).any() else 0.0
-    isolated = _isolated(z, cut)
-    alone = isolated & (outlying <= 0.5)
+    beyond = _isolated(np.abs(z[far]), cut, len(z))
+    isolated = far[np.abs(z[far]) >= beyond]
+    alone = int((outlying[isolated] <= 0.5).sum())
     outlying[isolated] = 1.0
-    fraction = min(fraction + float(alone.mean()), 0.5)
+    fraction = min(fraction + alone / len(z), 0.5)
     flagged = np.abs(z[outlying > 0.5])
     threshold = float(flagged.min()) if len(flagged) else max(cut, largest)
     return Outlying(outlying, fraction, threshold, groups)
@@ -112,31 +114,34 @@ def _find_symmetric(z: Array, n_free: float) -> Outlying:
 
 def far_from(n: int, n_free: float) -> float:
     """Beyond it 0.05 of n clean rows are expected; at least 2.5."""
-    from scipy.special import ndtri, stdtrit
+    from statistics import NormalDist
 
-    level = 1.0 - 0.5 * EXPECTED / n
-    found = stdtrit(max(n_free, 1.0), level) if n_free < 100.0 else ndtri(level)
-    return max(NEAREST, float(found))
+    z = NormalDist().inv_cdf(1.0 - 0.5 * EXPECTED / n)
+    if n_free < 100.0:
+        # Student's t by its expansion around the normal quantile.
+        v, q = max(n_free, 2.0), z * z
+        z *= 1.0 + (q + 1.0) / (4.0 * v) + ((5.0 * q + 16.0) * q + 3.0) / (96.0 * v**2)
+    return max(NEAREST, z)
 
 
-def _isolated(z: Array, cut: float) -> Flags:
-    """Rows beyond the cut that a gap separates from the others. (n,)."""
-    sizes = np.sort(np.abs(z))[::-1]
-    n_far = int(min((sizes > cut).sum(), len(z) // 2))
+def _isolated(sizes: Array, cut: float, n: int) -> float:
+    """The size from which on rows beyond the cut are isolated from the others by a gap; infinite
+    if there is none. sizes: those far out, of n.
+    """
+    sizes = np.sort(sizes)[::-1]
+    n_far = int(min((sizes > cut).sum(), n // 2))
     if n_far == 0:
-        return np.zeros(len(z), np.bool_)
+        return np.inf
     ranks = np.arange(1, n_far + 1)
-    ratios = sizes[:n_far] / np.maximum(sizes[1 : n_far + 1], 1.0)
-    chances = ratios ** (-TAIL * ranks)
+    below = np.append(sizes, NEAREST)[1 : n_far + 1]
+    chances = (sizes[:n_far] / below) ** (-TAIL * ranks)
     gaps = np.flatnonzero(chances <= GAP_CHANCE / ranks**2)
-    if len(gaps) == 0:
-        return np.zeros(len(z), np.bool_)
-    return np.asarray(np.abs(z) >= sizes[gaps[-1]])
+    return float(sizes[gaps[-1]]) if len(gaps) else np.inf
 
 
-def _points(z: Array) -> tuple[Array, Array]:
+def _points(ordered: Array) -> tuple[Array, Array]:
     """Means of neighbouring sorted values, the outermost alone, and how many each stands for."""
-    ordered, n = np.sort(z), len(z)
+    n = len(ordered)
     if n <= POINTS + 2 * LARGEST:
         return ordered, np.ones(n)
     inner = np.linspace(LARGEST, n - LARGEST, POINTS + 1).astype(np.intp)

@@ -16,6 +16,8 @@ from lrisk_cli.types import Array, Index
 BINS, DEPTH, LEAF, HALVINGS = 24, 6, 12, 4
 # A tree is grown on half of so many rows at most, and none of fewer than 100.
 FEWEST_ROWS, MOST_ROWS = 100, 20_000
+# The edges of bins are quantiles of at least so many rows, where there are as many.
+EDGE_ROWS = 5000
 # The quantile of the sizes in a leaf that is compared with that of all rows.
 QUANTILE = 0.25
 # Trees predict log(SMALL + size).
@@ -53,7 +55,8 @@ def _bins(rows: Rows, predicted: Array) -> NDArray[np.int16]:
     found = np.empty((n, d + 1), np.int16)
     for j in range(d + 1):
         cells = predicted if j == d else rows.column(j)
-        edges = np.unique(np.quantile(cells, np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
+        some = cells[:: max(1, n // EDGE_ROWS)]
+        edges = np.unique(np.quantile(some, np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
         found[:, j] = np.searchsorted(edges, cells, side="left")
     return found
 
