@@ -1,12 +1,14 @@
 """How much contamination do robust fits withstand, and what do they cost on clean rows?
 
-Bounds: recall of at least 0.95 and shares within 0.05 for one-sided shifts of 8 deviations up to
+Bound: recall of at least 0.95 and shares within 0.05 for one-sided shifts of 8 deviations up to
 40 % and of 5 up to 30 %, and for leverage clusters up to 25 %; at most 1.12x least squares on clean
 normal rows (1.25x for p = n / 5); at most 1 % of clean rows called outliers for symmetric noise and
 2 % for others, from 200 rows on.
 
-Takes about 3 minutes. Data: generated. Where Rscript and robustbase are installed, lmrob is measured
-on the same tables; scikit-learn's HuberRegressor always.
+Data: generated.
+
+R's lmrob is measured on the same tables where Rscript and robustbase are installed, scikit-learn's
+HuberRegressor always.
 """
 
 import shutil
