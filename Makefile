@@ -10,7 +10,7 @@ BASE ?= 64e8142
 WINE = sample_data/wine_quality_red.csv
 
 .PHONY: help build demo test test-floor test-matrix same check format bench bench-quick bench-against \
-	paper torture fuzz corpora images clean
+	paper torture fuzz corpora man images clean
 
 help:
 	@echo 'make demo    build, fit the shipped wine sample for its tail and for its mean, compare'
@@ -28,6 +28,7 @@ help:
 	@echo 'make torture kill commands 500 times at random moments; no file may be torn or lost'
 	@echo 'make fuzz    thousands of random tables, command lines, settings and model files'
 	@echo 'make corpora compare what is read from the files of CORPUS=folder with pyarrow, pandas and DuckDB'
+	@echo 'make man     write the manual pages, into build/man/, and completion scripts, into build/completions/'
 	@echo 'make images  redo the pictures of docs/images (needs Chromium)'
 	@echo 'make clean   remove what make made, .venv included'
 	@echo
@@ -112,6 +113,14 @@ fuzz: $(BUILT)
 # Without CORPUS: the own corpus of about 980 files. Writes build/corpora.json.
 corpora: $(BUILT)
 	@PYTHONPATH=tests $(BIN)/python -m outside.corpora $(if $(CORPUS),'$(CORPUS)') $(if $(K),-k '$(K)')
+
+# SOURCE_DATE_EPOCH sets the date of the pages.
+man: $(BUILT)
+	$(BIN)/lrisk man -o build/man/ --force
+	@mkdir -p build/completions
+	$(BIN)/lrisk completion bash > build/completions/lrisk
+	$(BIN)/lrisk completion zsh > build/completions/_lrisk
+	$(BIN)/lrisk completion fish > build/completions/lrisk.fish
 
 images: $(BUILT)
 	$(BIN)/python docs/make_images.py

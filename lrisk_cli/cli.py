@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from lrisk_cli import __version__
+from lrisk_cli.colours import Color, Style, choose, paint
 from lrisk_cli.commands.options.plain_values import PlainValues
 from lrisk_cli.commands.options.spelling import spell_flag
 from lrisk_cli.commands.streams import secure_streams
@@ -31,6 +32,8 @@ COMMANDS = {
     "show": "Print a readable summary of a model.",
     "schema": "Print the JSON Schema of model files.",
     "config": "Print the effective options and their source.",
+    "completion": "Print the completion script of a shell.",
+    "man": "Print a manual page, or write all of them.",
 }
 # Names of columns and paths may be of any length.
 LONGEST_SENTENCE = 2000
@@ -41,6 +44,8 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _PARSER_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 
 
+# How the sentences of errors start.
+_ERRORS = ("error:", "internal error:")
 # What it is called when a signal ends a command, and its exit code.
 _SIGNALS = {
     signal.SIGINT: ("interrupted", ExitCode.INTERRUPTED),
@@ -82,6 +87,8 @@ class Signals:
 
 class CommandLoader(PlainValues, TyperGroup):
     """A group that imports a command when it is called for."""
+
+    summaries = COMMANDS
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -150,8 +157,20 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; every way it can end becomes an exit code."""
+    choose(_asked_color(arguments))
     with options_spelled(spell_flag):
         return _run(arguments)
+
+
+def _asked_color(arguments: Sequence[str]) -> Color:
+    """What --color asks for, also where the parser fails; `auto` where there is no such option."""
+    found = Color.AUTO
+    for k, text in enumerate(arguments):
+        flag, equals, value = text.partition("=")
+        if flag == "--color":
+            word = value if equals else "".join(arguments[k + 1 : k + 2])
+            found = Color(word) if word in tuple(Color) else found
+    return found
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -190,7 +209,9 @@ def _answer(error: BaseException, received: int | None, *, verbose: bool) -> int
     if isinstance(error, BrokenPipeError) and received is None:
         return ExitCode.DONE
     sentence, code = _sentence(error, received)
-    print(f"lrisk: {one_line(sentence)}", file=sys.stderr)
+    word = next((word for word in _ERRORS if sentence.startswith(word)), "")
+    rest = one_line(sentence).removeprefix(word)
+    print(f"lrisk: {paint(word, Style.FAILED, sys.stderr)}{rest}", file=sys.stderr)
     if verbose and not isinstance(error, _PARSER_ERROR):
         import traceback
 

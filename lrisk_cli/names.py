@@ -193,6 +193,28 @@ class Scaling(StrEnum):
     MAD = "mad"
 
 
+class CalibrationName(StrEnum):
+    """How probabilities are corrected by out-of-fold scores."""
+
+    PLATT = "platt"
+    ISOTONIC = "isotonic"
+
+
+class ConformalName(StrEnum):
+    """Which rows prediction intervals are learned from: those held out, or those of each fold."""
+
+    SPLIT = "split"
+    CV = "cv"
+
+
+class TargetScale(StrEnum):
+    """What is fitted of the target: the number itself, or a logarithm of it."""
+
+    NONE = "none"
+    LOG = "log"
+    LOG1P = "log1p"
+
+
 class Ragged(StrEnum):
     """What happens to rows of text files with more or fewer fields than the header."""
 
@@ -214,3 +236,11 @@ class Unseen(StrEnum):
 
     ERROR = "error"
     OTHER = "other"
+
+
+class Shell(StrEnum):
+    """Shells that completion scripts are made for."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"

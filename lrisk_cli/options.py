@@ -12,8 +12,9 @@ class Option:
 
     name: where it is not the field's own. short: a flag of one letter. shown: the default in
     words, where the value itself does not tell. listed: one text holds several values separated
-    by commas. fraction: it may be given in percent. expert: listed after the everyday options.
-    panel: where it is not the group's own.
+    by commas. fraction: it may be given in percent. writes: it names a place for results, a file or
+    `-` for standard output. expert: listed after the everyday options. panel: where it is not the
+    group's own.
     """
 
     help: str
@@ -25,6 +26,7 @@ class Option:
     shown: str | None = None
     listed: bool = False
     fraction: bool = False
+    writes: bool = False
     expert: bool = False
     required: bool = False
     positional: bool = False

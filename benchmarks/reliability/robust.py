@@ -38,7 +38,8 @@ SIZES = (50, 200, 1000, 5000)
 LMROB = """
 suppressMessages(library(robustbase)); files <- commandArgs(TRUE)
 for (f in files) { d <- as.matrix(read.csv(f, header = FALSE)); p <- ncol(d) - 1
-fit <- suppressWarnings(lmrob.fit(cbind(d[, 1:p], 1), d[, p + 1], lmrob.control(max.it = 500, k.max = 2000)))
+how <- lmrob.control(max.it = 500, k.max = 2000)
+fit <- suppressWarnings(lmrob.fit(cbind(d[, 1:p], 1), d[, p + 1], how))
 cat(fit$coefficients, "\\n") }
 """
 

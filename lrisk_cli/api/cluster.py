@@ -13,6 +13,7 @@ from lrisk_cli.clusters.options import ClusterOutput, Clusters, ClusterSearch, p
 from lrisk_cli.design.design import Design, DesignOptions, encode_design, read_design
 from lrisk_cli.design.options import Columns
 from lrisk_cli.evaluation.agreement import Agreement, LabelTally
+from lrisk_cli.evaluation.checks import Checks, make_checks
 from lrisk_cli.evaluation.cluster_evaluation import (
     EvaluatedClusters,
     RowViews,
@@ -20,7 +21,11 @@ from lrisk_cli.evaluation.cluster_evaluation import (
     assignment_columns,
     evaluate_clusters,
 )
+from lrisk_cli.evaluation.gates import GateResult
+from lrisk_cli.evaluation.metrics import parse_risks
 from lrisk_cli.evaluation.options.evaluating import Labels
+from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.registry import OF_CLUSTERED, OF_LABELS, spell_metric
 from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.cluster_fit import fit_clusters, require_numbers
 from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
@@ -28,12 +33,12 @@ from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
-from lrisk_cli.warnings import Warnings
+from lrisk_cli.warnings import Warnings, count_warnings
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to cluster, how, and where the results go."""
+    """What to cluster, how, which figures are gated, and where the results go."""
 
     data: Inputs
     dtypes: dict[str, str]
@@ -45,11 +50,13 @@ class Job:
     output: str | None
     assignments: str | None
     page: PageOptions | None
+    checks: Checks
 
     @property
     def outputs(self) -> tuple[str | None, ...]:
-        """Clusters, assignments, page; None for those not asked for."""
-        return self.output, self.assignments, self.page.path if self.page else None
+        """Clusters, assignments, page, results of gates; None for those not asked for."""
+        page = self.page.path if self.page else None
+        return self.output, self.assignments, page, self.checks.junit
 
 
 def make_job(
@@ -59,6 +66,7 @@ def make_job(
     labels: Labels,
     search: ClusterSearch,
     output: ClusterOutput,
+    gates: Gates,
     *,
     seed: int,
     html: str | None,
@@ -66,6 +74,7 @@ def make_job(
 ) -> Job:
     """What the options ask for; impossible ones are refused."""
     label = labels.label
+    known = OF_CLUSTERED if label is None else OF_CLUSTERED | OF_LABELS
     return Job(
         data=data.parse(),
         dtypes=columns.dtypes,
@@ -82,6 +91,7 @@ def make_job(
         output=output.output,
         assignments=output.assignments,
         page=parse_page(html, image_shape),
+        checks=make_checks(gates, "cluster", lambda text: spell_metric(text, known)),
     )
 
 
@@ -95,6 +105,7 @@ class Clustered:
     timings: dict[str, float]
     seen: SeenRows | None
     warnings: Warnings = ()
+    gate_results: Sequence[GateResult] = ()
 
 
 def run(job: Job, report: Report, *, force: bool) -> Clustered:
@@ -126,7 +137,9 @@ def run(job: Job, report: Report, *, force: bool) -> Clustered:
     clock.lap("write_s")
     notes = (*design.notes, *_remarks(best.reseeded))
     same = warn_of_same_files(table.paths)
-    return Clustered(model, evaluated, notes, clock.timings(), seen, same)
+    others = {"n_rows": evaluated.counts.read, **count_warnings(same)}
+    gated = job.checks.apply(evaluated.figures, others)
+    return Clustered(model, evaluated, notes, clock.timings(), seen, same, gated)
 
 
 def _look(design: Design, placed: Assignment) -> SeenRows:
@@ -148,7 +161,8 @@ def _evaluate(
         None if job.label is None else _compare(job, table, design, len(model.centres), placed)
     )
     counts = replace(design.counts, used=len(design.row_numbers))
-    return evaluate_clusters(model, counts, placed.clusters, placed.losses, agreement)
+    gated = parse_risks(job.checks.risks) if job.checks.risks else ()
+    return evaluate_clusters(model, counts, placed.clusters, placed.losses, agreement, gated)
 
 
 def _compare(

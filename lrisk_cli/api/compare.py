@@ -5,23 +5,34 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lrisk_cli.api.figure_gates import (
+    check_comparison,
+    make_figure_checks,
+    with_task,
+)
 from lrisk_cli.baselines.registry import parse_baselines
 from lrisk_cli.design.design import DesignOptions, read_design
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, UsageError, opt
+from lrisk_cli.evaluation.checks import Checks
 from lrisk_cli.evaluation.comparison import (
     Comparison,
     ComparisonPlan,
     Evaluate,
     compare,
-    reported_risks,
 )
 from lrisk_cli.evaluation.corruption import parse_corruption
 from lrisk_cli.evaluation.metrics import Figures, tally_figures
 from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
+from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.registry import needs_of_comparisons
 from lrisk_cli.evaluation.splits import folds, hold_out
 from lrisk_cli.evaluation.table_evaluation import tally_table
-from lrisk_cli.evaluation.warning_rules import warn_of_same_files
+from lrisk_cli.evaluation.warning_rules import (
+    warn_of_figures,
+    warn_of_majority,
+    warn_of_same_files,
+)
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import parse_loss
 from lrisk_cli.models.fitting import FitOptions, check_fit
@@ -42,6 +53,7 @@ from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import check_apart, check_output, open_table
 from lrisk_cli.types import Flags
+from lrisk_cli.warnings import CodedWarning, Warnings
 
 # Risks that are compared where none is named, beside a subquantile that fits the bad rows.
 USUAL_RISKS = ("mean", "superquantile:0.5", "superquantile:0.9", "extremile:2")
@@ -49,7 +61,7 @@ USUAL_RISKS = ("mean", "superquantile:0.5", "superquantile:0.9", "extremile:2")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to compare and on which rows."""
+    """What to compare, on which rows, and which figures are gated."""
 
     data: Inputs
     dtypes: dict[str, str]
@@ -57,6 +69,7 @@ class Job:
     plan: ComparisonPlan
     splits: ComparisonSplits
     html: str | None
+    checks: Checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +113,7 @@ def make_job(
     splits: ComparisonSplits,
     *,
     html: str | None,
+    gates: Gates | None = None,
 ) -> Job:
     """What the options ask for; impossible ones are refused."""
     methods, seed = asked.methods, asked.seed
@@ -110,33 +124,54 @@ def make_job(
     design = suit_columns(columns.parse(), fits[0].loss)
     design = replace(design, unseen=Unseen.OTHER, scaling=scaling)
     plan = ComparisonPlan(fits, parse_baselines(methods.rival), planted, eps, seed)
-    return Job(data.parse(), columns.dtypes, design, plan, splits, html)
+    checks = make_figure_checks(gates or Gates(), "compare", needs_of_comparisons)
+    return Job(data.parse(), columns.dtypes, design, plan, splits, html, checks)
 
 
 def run(job: Job, report: Report, *, force: bool) -> Comparison:
     """Read the table, split it, and compare."""
-    if job.html is not None:
-        check_output(job.html, force=force)
+    outputs = [job.html, job.checks.junit]
+    for path in outputs:
+        if path is not None:
+            check_output(path, force=force)
     table = open_table(job.data, dtypes=job.dtypes)
     test, seed = job.splits.test, job.plan.seed
-    check_apart([job.html], [*table.paths, *([] if test is None else [test])])
+    check_apart(outputs, [*table.paths, *([] if test is None else [test])])
     raw = read_design(table, job.columns, report, split=test is None)
+    fitted = job.plan.fits[0]
+    checks = with_task(job.checks, raw, job.columns.task, fitted.loss, needs_of_comparisons)
+    plan = replace(job.plan, gated=(*checks.risks, *checks.errors))
     notes: dict[str, None] = {}
-    evaluate = None if test is None else _evaluate_on(job.data.beside(test), notes)
+    evaluate = None if test is None else _evaluate_on(job.data.beside(test), plan, notes)
     splits, words = _split(len(raw.usable.rows.rows), job.splits, seed)
-    compared = compare(raw, job.columns, job.plan, splits, words, evaluate, report)
-    warnings = warn_of_same_files([*table.paths, *([] if test is None else [test])])
-    return replace(compared, notes=(*compared.notes, *notes), warnings=warnings)
+    compared = compare(raw, job.columns, plan, splits, words, evaluate, report)
+    same = warn_of_same_files([*table.paths, *([] if test is None else [test])])
+    warnings = (*same, *_warn_of_methods(compared))
+    done = replace(compared, notes=(*compared.notes, *notes), warnings=warnings)
+    return replace(done, gate_results=check_comparison(checks, done))
 
 
-def _evaluate_on(inputs: Inputs, notes: dict[str, None]) -> Evaluate:
+def _warn_of_methods(comparison: Comparison) -> Warnings:
+    """What is odd about the mean figures of each risk."""
+    found: list[CodedWarning] = []
+    for each in comparison.results:
+        if each.kind == "risk":
+            figures = {"": {name: each.mean(name) for name in each.trials[0].figures}}
+            majority = figures[""].get("majority_accuracy")
+            of_classes = () if majority is None else warn_of_majority(figures, {"": majority})
+            found += [one.of(each.method) for one in (*warn_of_figures(figures), *of_classes)]
+    return tuple(found)
+
+
+def _evaluate_on(inputs: Inputs, plan: ComparisonPlan, notes: dict[str, None]) -> Evaluate:
     """By the rows of another table, which is opened with the types of the first; notes: on it."""
 
     def evaluate(model: Model) -> Figures:
         table = open_table(inputs, expected=model.encoding.dtypes)
         notes.update(dict.fromkeys(table.notes))
-        evaluated = tally_table(model, table, None, keep=False, report=silent)
-        return tally_figures(evaluated.losses, reported_risks())
+        asked = plan.errors
+        evaluated = tally_table(model, table, None, keep=False, report=silent, asked=asked)
+        return tally_figures(evaluated.losses, plan.risks)
 
     return evaluate
 

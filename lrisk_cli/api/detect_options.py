@@ -13,7 +13,7 @@ from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import AUTO, parse_loss
 from lrisk_cli.models.fitting import FitOptions, check_fit
 from lrisk_cli.models.options import Penalty, RowLoss, suit_columns
-from lrisk_cli.names import Dates, KernelName, Scaling, Standardize, Task
+from lrisk_cli.names import Dates, KernelName, Scaling, Standardize, TargetScale, Task
 from lrisk_cli.outliers.options import Detection, DetectionOutput
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.solvers.select import SolverOptions
@@ -98,6 +98,7 @@ def _of_targets(by: RankedBy) -> dict[str, bool]:
         "task": columns.task not in (None, Task.AUTO),
         "loss": by.loss.loss != AUTO,
         "exposure": columns.exposure is not None,
+        "target_scale": columns.target_scale is not TargetScale.NONE,
         "l2": by.penalty.l2 is not None,
         "intercept": not columns.intercept,
         "kernel": kernel.kernel is not KernelName.LINEAR,

@@ -12,7 +12,7 @@ from lrisk_cli.evaluation.metrics import parse_risks
 from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
 from lrisk_cli.models.fitting import FitOptions
-from lrisk_cli.models.loading import load_model, with_policies
+from lrisk_cli.models.loading import load_beside, with_policies
 from lrisk_cli.models.model import Model, save_model
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.outliers.detection import (
@@ -31,6 +31,9 @@ from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_parts
 from lrisk_cli.types import Array
 from lrisk_cli.warnings import count_warnings
+
+# Outliers that a page lists.
+MOST_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,9 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         _save(job.save_model, subject.model)
     every = job.output is not None
     ranked = rank_rows(
-        subject, losses, job.top, explain_all=every or job.html is not None, name_all=every
-    )
+        subject, losses, job.top, explain_all=every or job.html is not None, name_all=every,
+        n_outliers=0 if job.html is None else MOST_SHOWN,
+    )  # fmt: skip
     clock.lap("rank_s")
     if job.output is not None:
         write_parts(job.output, ranking_parts(ranked, losses))
@@ -93,7 +97,7 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         n_outliers=int(np.count_nonzero(ranked.outliers)),
         kinds=count_kinds(subject),
         figures=figures,
-        top=ranked.top,
+        top=ranked.top[: job.top],
         named=count_named(ranked.explained.reasons),
         curve=score_curve(subject, ascending),
         gate_results=job.checks.apply(figures, count_warnings(subject.warnings)),
@@ -101,6 +105,7 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         ranking_path=job.output,
         timings=clock.timings(),
         warnings=subject.warnings,
+        shown=ranked.top,
     )
 
 
@@ -132,7 +137,7 @@ def _rank_by(
 
 def _load(job: Job, path: str) -> Model | ClusterModel:
     """The model of a file; its target must be the one that was named, if any."""
-    model, target = load_model(path), job.columns.target
+    model, target = load_beside(path, job.data.names), job.columns.target
     if isinstance(model, ClusterModel):
         if target is not None:
             raise InvalidOption("target", f": {path} holds clusters, which have none; leave it out")

@@ -8,7 +8,7 @@ from lrisk_cli.api.pages import PageOptions, check_shape, parse_page
 from lrisk_cli.clusters.clustering import as_matrix
 from lrisk_cli.design.options import Columns
 from lrisk_cli.design.raw_rows import RowCounts
-from lrisk_cli.errors import InvalidOption
+from lrisk_cli.errors import InvalidOption, UsageError, opt
 from lrisk_cli.evaluation.agreement import LabelTally
 from lrisk_cli.evaluation.checks import Checks, make_checks
 from lrisk_cli.evaluation.class_errors import ClassTally, Confusion
@@ -19,9 +19,10 @@ from lrisk_cli.evaluation.cluster_evaluation import (
     assignment_columns,
     evaluate_clusters,
 )
+from lrisk_cli.evaluation.coverage import Coverage
 from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.evaluation.metric import Needs
-from lrisk_cli.evaluation.metrics import Figures, Intervals, parse_risks
+from lrisk_cli.evaluation.metrics import Figures, Intervals, error_names_of, parse_risks
 from lrisk_cli.evaluation.options.evaluating import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.page_rows import EvaluatedRows, PageRows
@@ -31,6 +32,7 @@ from lrisk_cli.evaluation.registry import (
     OF_LABELS,
     figures_of,
     metric_name,
+    metrics_of,
     spell_metric,
 )
 from lrisk_cli.evaluation.table_evaluation import (
@@ -42,7 +44,7 @@ from lrisk_cli.evaluation.worst_rows import WorstRows
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.loading import load_beside, with_policies
 from lrisk_cli.models.model import Model
-from lrisk_cli.models.options import ModelFile
+from lrisk_cli.models.options import ModelFile, PredictionInterval
 from lrisk_cli.models.scoring import ROW_BYTES, RowTally, ScoredRows, score_table
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
@@ -80,6 +82,7 @@ class Job:
     exposure: str | None = None
     threshold: float | None = None
     held_out: bool = False
+    interval: float | None = None
 
     def outputs(self, checks: Checks) -> list[str | None]:
         """The losses, the page and the results of the gates; None for those not asked for."""
@@ -92,6 +95,7 @@ def make_job(
     columns: Columns,
     labels: Labels,
     risks: EvaluatedRisks,
+    intervals: PredictionInterval,
     gates: Gates,
     output: LossesFile,
     *,
@@ -116,6 +120,7 @@ def make_job(
         exposure=columns.exposure,
         threshold=risks.threshold,
         held_out=risks.held_out,
+        interval=intervals.interval,
     )
 
 
@@ -125,6 +130,7 @@ class Evaluation:
 
     rows: what a page draws, where one was asked for. classes: rows by true and predicted class, of
     a classifier. threshold: at which the second of two classes is predicted, if it was given.
+    level: of the intervals, if any.
     """
 
     path: str
@@ -141,6 +147,7 @@ class Evaluation:
     warnings: Warnings = ()
     classes: ClassTally | None = None
     threshold: float | None = None
+    level: float | None = None
 
     @property
     def confusion(self) -> Confusion | None:
@@ -188,6 +195,10 @@ def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluat
             raise InvalidOption(
                 "held_out", f": {job.model} holds clusters, which hold out no rows; leave it out"
             )
+        if job.interval is not None:
+            raise InvalidOption(
+                "interval", f": {job.model} holds clusters, which predict no target; leave it out"
+            )
         model = with_policies(job.model, model, job.missing, job.unseen, job.exposure)
         return _evaluate_clusters(job, model, report, force=force)
     if job.label is not None:
@@ -220,6 +231,14 @@ def _check_threshold(job: Job, model: Model | ClusterModel) -> None:
         raise InvalidOption("threshold", "must be between 0 and 1", f"{job.threshold:g}")
 
 
+def _check_level(job: Job, checks: Checks) -> None:
+    """Gates on intervals need a level."""
+    known = metrics_of([Needs.INTERVALS])
+    asked = [gate.metric for gate in checks.gates if gate.metric in known]
+    if asked and job.interval is None:
+        raise UsageError(f"{asked[0]} is a metric of intervals; add {opt('interval', 0.9)}")
+
+
 def _open(job: Job, model: Model | ClusterModel, checks: Checks, *, force: bool) -> Table:
     """The table; outputs that cannot be written, or would replace an input, are refused."""
     outputs = job.outputs(checks)
@@ -233,20 +252,25 @@ def _open(job: Job, model: Model | ClusterModel, checks: Checks, *, force: bool)
 
 def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluation:
     checks = job.make_checks(
-        lambda name: metric_name(name, model.task, model.row_loss.metrics, model.target.classes)
+        lambda name: metric_name(name, model.task, error_names_of(model), model.target.classes)
     )
+    _check_level(job, checks)
     asked = (*parse_risks(job.risks), *parse_risks(checks.risks or ["mean"]))
     spectra: tuple[Spectrum, ...] = tuple(dict.fromkeys(asked))
     table = _open(job, model, checks, force=force)
     held_out = _find_held_out(model, table, report) if job.held_out else None
+    covered = Coverage(model, job.interval, job.model)
     seen = PageRows() if checks.github or job.page is not None else None
     tally = tally_table(
         model, table, job.id_column, keep=job.losses is not None, report=report, seen=seen,
-        asked=checks.errors, threshold=job.threshold, held_out=held_out,
+        asked=checks.errors, threshold=job.threshold, held_out=held_out, covered=covered,
     )  # fmt: skip
     if job.losses is not None and tally.kept is not None:
         write_table(job.losses, _losses_columns(model, tally.kept))
     figures, intervals = figures_of_losses(tally.losses, spectra, job.seed, report)
+    intervals_of_rows = figures_of(covered, [Needs.INTERVALS])
+    if job.interval is not None:
+        figures |= intervals_of_rows
     ascending = tally.losses.losses
     paged = job.page is not None and seen is not None
     of_rows = figures_of(tally.rows, [Needs.ROWS, Needs.CELLS])
@@ -254,6 +278,8 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     means = None if classes is None else classes.means
     warnings = warn_of_table(model, figures, tally.spread, tally.digest.text, table.paths, means)
     others = of_rows | figures_of(model.fit, [Needs.FIT]) | count_warnings(warnings)
+    others |= intervals_of_rows
+    notes = covered.notes(tally.digest.text)
     return Evaluation(
         path=job.model,
         model=model,
@@ -265,10 +291,11 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         paths=table.paths,
         worst=[] if seen is None else seen.worst.predicted(model),
         rows=seen.evaluated("evaluated", model, ascending) if seen and paged else None,
-        notes=table.notes,
+        notes=(*table.notes, *notes),
         warnings=warnings,
         classes=classes,
         threshold=job.threshold,
+        level=job.interval,
     )
 
 

@@ -1,47 +1,40 @@
 """Gates of commands that fit: on the figures of each model, and on the warnings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
-from lrisk_cli.errors import UsageError
+from lrisk_cli.design.design import RawDesign, find_task, see_target
 from lrisk_cli.evaluation.checks import Checks, make_checks
-from lrisk_cli.evaluation.gates import Figures, GateResult, check_gates
+from lrisk_cli.evaluation.gates import Figures, GateResult, NamedGateResults, check_gates
 from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.options.gates import Gates
-from lrisk_cli.evaluation.registry import figures_of, is_risk, metric_name
-from lrisk_cli.names import EVALUATED_RISKS, Task
-from lrisk_cli.tables.table import check_apart, check_output
+from lrisk_cli.evaluation.registry import figures_of, spell_metric
+from lrisk_cli.losses.registry import LossChoice
+from lrisk_cli.names import Task
 from lrisk_cli.warnings import Warnings, count_warnings
 
 if TYPE_CHECKING:
-    from lrisk_cli.api.fit import Fits
+    from lrisk_cli.api.fit_result import Fits
     from lrisk_cli.evaluation.comparison import Comparison
 
-NamedGateResults = tuple[tuple[str | None, GateResult], ...]
+# What is known of the rows and models of a command, by task and metrics of the loss.
+Known = Callable[[Task, Collection[str]], frozenset[Needs]]
 
 
-def checks_before(
-    gates: Gates, command: str, outputs: Sequence[str | None], *, force: bool
+def make_figure_checks(gates: Gates, command: str, known: Known) -> Checks:
+    """The gates, of metrics of any task as long as it is not known."""
+    needs = known(Task.AUTO, ())
+    return make_checks(gates, command, lambda text: spell_metric(text, needs))
+
+
+def with_task(
+    checks: Checks, raw: RawDesign, asked: Task, loss: LossChoice, known: Known
 ) -> Checks:
-    """The gates, of metrics of any task, before the task is known.
-
-    outputs: the other files that the command writes.
-    """
-    checks = make_checks(gates, command, _known)
-    if checks.junit is not None:
-        check_output(checks.junit, force=force)
-        check_apart([*outputs, checks.junit], [])
-    return checks
-
-
-def _known(text: str) -> str:
-    metric = metric_name(text, Task.AUTO)
-    if is_risk(metric) and metric not in EVALUATED_RISKS:
-        raise UsageError(
-            f"{metric} is not among the figures of this command, which are of "
-            f"{', '.join(EVALUATED_RISKS)}; lrisk evaluate has gates on any risk"
-        )
-    return metric
+    """The same once the rows are read; metrics that they do not have are refused."""
+    task, _ = find_task(raw, asked)
+    classes, _ = see_target(raw, asked)
+    needs = known(task, loss.resolve(task).make(len(classes)).metrics)
+    return checks.respelled(lambda text: spell_metric(text, needs, classes))
 
 
 def check_fits(checks: Checks, fits: "Fits") -> NamedGateResults:
@@ -53,7 +46,7 @@ def check_fits(checks: Checks, fits: "Fits") -> NamedGateResults:
         }
         for each in fits.results
     }
-    return _apply(checks, figures, fits.warnings)
+    return _apply(checks, figures, fits.counts.read, fits.warnings)
 
 
 def check_comparison(checks: Checks, comparison: "Comparison") -> NamedGateResults:
@@ -63,26 +56,20 @@ def check_comparison(checks: Checks, comparison: "Comparison") -> NamedGateResul
         for each in comparison.results
         if each.kind == "risk"
     }
-    return _apply(checks, figures, comparison.warnings)
+    return _apply(checks, figures, comparison.counts.read, comparison.warnings)
 
 
-def _apply(checks: Checks, models: Mapping[str, Figures], warnings: Warnings) -> NamedGateResults:
-    """The gates about figures on each model, then those about warnings, once."""
-    counts = count_warnings(warnings)
-    of_models = [gate for gate in checks.gates if gate.metric not in counts]
-    found: list[tuple[str | None, GateResult]] = []
-    for name, figures in models.items():
-        _require(figures, [gate.metric for gate in of_models])
-        results = check_gates(of_models, figures)
-        found += [(name if len(models) > 1 else None, result) for result in results]
-    of_warnings = [gate for gate in checks.gates if gate.metric in counts]
-    return (*found, *((None, result) for result in check_gates(of_warnings, counts)))
-
-
-def _require(figures: Figures, metrics: Sequence[str]) -> None:
-    for metric in metrics:
-        if metric not in figures:
-            raise UsageError(
-                f"{metric} is not among the figures of these rows; known: {', '.join(figures)}, "
-                "warnings"
-            )
+def _apply(
+    checks: Checks, models: Mapping[str, Figures], n_rows: int, warnings: Warnings
+) -> NamedGateResults:
+    """The gates about figures on each model, then those about rows and warnings, once."""
+    others = {"n_rows": n_rows, **count_warnings(warnings)}
+    of_models = [gate for gate in checks.gates if gate.metric not in others]
+    of_rows = [gate for gate in checks.gates if gate.metric in others]
+    several = len(models) > 1
+    found: list[tuple[str | None, GateResult]] = [
+        (name if several else None, result)
+        for name, figures in models.items()
+        for result in check_gates(of_models, figures)
+    ]
+    return (*found, *((None, result) for result in check_gates(of_rows, others)))

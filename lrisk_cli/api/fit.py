@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from lrisk_cli.api.clock import Clock
 from lrisk_cli.api.fit_figures import evaluate
-from lrisk_cli.api.fit_files import FitFiles, check_files, make_folders
+from lrisk_cli.api.fit_files import FitFiles, check_files
+from lrisk_cli.api.fit_refinements import check_task, fold_scores, refine
 from lrisk_cli.api.fit_result import FitResult, Fits
 from lrisk_cli.api.fit_warnings import fit_warnings, row_digests
 from lrisk_cli.design.design import (
@@ -21,6 +22,7 @@ from lrisk_cli.design.design import (
     read_design,
 )
 from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.target_scale import note_skew
 from lrisk_cli.errors import NotConvergedError, UsageError, opt
 from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.fitting import (
@@ -30,14 +32,18 @@ from lrisk_cli.models.fitting import (
     make_features,
 )
 from lrisk_cli.models.model import Model, save_model, with_digests
+from lrisk_cli.models.options import AfterFit
+from lrisk_cli.names import TargetScale
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.solvers.solution import Epoch
 from lrisk_cli.tables.inputs import Inputs
-from lrisk_cli.tables.table import Table, check_apart, open_table, write_table
-from lrisk_cli.types import Flags
+from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
+from lrisk_cli.types import Flags, Index
 
 if TYPE_CHECKING:
+    from lrisk_cli.evaluation.checks import Checks
     from lrisk_cli.evaluation.dividing import Holdout
+    from lrisk_cli.evaluation.out_of_fold import FoldScores
     from lrisk_cli.evaluation.selection import CrossValidation, Scheme
 
 
@@ -46,7 +52,9 @@ class Job:
     """What to fit and where the results go.
 
     fits: all to be done or, with a scheme, those to choose from; files: of each of them.
-    reference: whether the ordinary fit is shown beside them. notes: what to know about the options.
+    reference: whether the ordinary fit is shown beside them. notes: what to know about the
+    options. after: what models learn from rows that they have not seen; folds: how these are left
+    out, unless the scheme does so. checks: gates, where there are any.
     """
 
     data: Inputs
@@ -61,37 +69,57 @@ class Job:
     reference: bool
     notes: tuple[str, ...]
     files: tuple[FitFiles, ...]
+    after: AfterFit
+    folds: "Scheme | None"
+    checks: "Checks | None" = None
+
+    @property
+    def junit(self) -> str | None:
+        """Where the results of gates go, if they are wanted."""
+        return None if self.checks is None else self.checks.junit
 
     def check_apart(self, inputs: Sequence[str]) -> None:
         """Refuse outputs that would replace one another or an input."""
         # With a scheme one candidate writes its files, so they may share them.
         written = [tuple(files.by_option.values()) for files in self.files]
         for paths in [sum(written, ())] if self.scheme is None else written:
-            check_apart(paths, inputs)
+            check_apart([*paths, self.junit], inputs)
 
 
 def run(job: Job, report: Report, *, force: bool) -> Fits:
     """Read, choose if asked to, design, solve, evaluate; write models, losses and traces."""
     clock = Clock()
-    check_files(job.asked, job.files, force=force)
+    check_files(job.files, force=force)
+    if job.junit is not None:
+        check_output(job.junit, force=force)
     holdout = _holdout(job)
     table = open_table(job.data, dtypes=job.dtypes)
     job.check_apart(table.paths)
-    split = job.holdout is not None or job.scheme is not None
+    split = job.holdout is not None or job.scheme is not None or job.folds is not None
     raw = read_design(table, job.columns, report, split=split)
+    job = _check_metrics(job, raw)
     clock.lap("read_s")
     keep_out = None if holdout is None else _held_out_rows(holdout, raw)
-    job, choice = _choose(job, raw, keep_out, report)
+    check_task(job.after, job.columns, raw)
+    rows = _learned_rows(raw, keep_out)
+    job, choice = _choose(job, raw, rows, report)
     if choice is not None:
         clock.lap("choose_s")
+    folds: tuple[FoldScores, ...] = ()
+    if job.folds is not None:
+        folds = fold_scores(raw, job.columns, job.fits, job.folds, rows, report)
+        clock.lap("folds_s")
+    elif choice is not None and job.after.needs_folds:
+        folds = (choice.chosen_scores(),)
     rule = None if keep_out is None else (lambda _: keep_out)
     design, held_out = encode_design(raw, job.columns, hold_out=rule)
-    design = replace(design, notes=(*design.notes, *job.notes))
+    design = replace(design, notes=(*design.notes, *job.notes, *_skew_notes(design, job)))
     del raw
     test = None if job.test is None else _open_test(job, design.encoding)
     design = replace(design, notes=(*design.notes, *(test.notes if test else ())))
     clock.lap("design_s")
     results, notes = _solve(job, design, report)
+    refine(results, job.after, folds, held_out)
     design = replace(design, notes=(*design.notes, *notes))
     digests = row_digests(design, held_out)
     kept_out = None if holdout is None or keep_out is None else holdout.record(keep_out)
@@ -100,7 +128,7 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
         result.keep_records(choice, kept_out)
     clock.lap("solve_s")
     paged, scored = job.asked.html is not None, job.asked.losses is not None
-    evaluate(results, design, held_out, test, report, paged=paged, scored=scored)
+    evaluate(results, design, held_out, test, report, job.checks, paged=paged, scored=scored)
     same = warn_of_same_files([*table.paths, *(test.paths if test else ())])
     for result in results:
         found = fit_warnings(
@@ -111,11 +139,31 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     # The largest array of all: from here on only its scores are needed.
     design = replace(design, rows=design.rows.take(slice(0)))
     clock.lap("test_s")
-    _write(job, results, design, choice)
+    _write(results, design, choice)
     clock.lap("write_s")
     counts = replace(design.counts, used=len(design.row_numbers))
     notes = (*design.notes, *(_choice_notes(choice, tested=holdout or test) if choice else ()))
-    return Fits(tuple(results), counts, notes, choice, clock.timings())
+    return _check(job, Fits(tuple(results), counts, notes, choice, clock.timings()))
+
+
+def _check_metrics(job: Job, raw: RawDesign) -> Job:
+    """Refuse gates on metrics that these rows do not have before any work starts."""
+    if job.checks is None:
+        return job
+    from lrisk_cli.api.figure_gates import with_task
+    from lrisk_cli.evaluation.registry import needs_of_fits
+
+    checks = with_task(job.checks, raw, job.columns.task, job.fits[0].loss, needs_of_fits)
+    return replace(job, checks=checks)
+
+
+def _check(job: Job, fits: Fits) -> Fits:
+    """The same with the results of the gates, where there are any."""
+    if job.checks is None:
+        return fits
+    from lrisk_cli.api.figure_gates import check_fits
+
+    return replace(fits, gate_results=check_fits(job.checks, fits))
 
 
 def require_convergence(results: Sequence[FitResult]) -> None:
@@ -163,21 +211,33 @@ def _choice_notes(choice: "CrossValidation", *, tested: object) -> tuple[str, ..
     )
 
 
+def _learned_rows(raw: RawDesign, keep_out: Flags | None) -> Index:
+    """Positions of the usable rows that are not held out."""
+    if keep_out is not None:
+        return np.flatnonzero(~keep_out)
+    return np.arange(len(raw.usable.rows.rows))
+
+
 def _choose(
-    job: Job, raw: RawDesign, keep_out: Flags | None, report: Report
+    job: Job, raw: RawDesign, rows: Index, report: Report
 ) -> "tuple[Job, CrossValidation | None]":
-    """With a scheme, the job of fitting the best candidate; rows held out take no part."""
+    """With a scheme, the job of fitting the best candidate. rows: that take part."""
     if job.scheme is None:
         return job, None
     from lrisk_cli.evaluation.selection import cross_validate
 
-    rows = np.arange(len(raw.usable.rows.rows))
-    if keep_out is not None:
-        rows = np.flatnonzero(~keep_out)
     choice = cross_validate(raw, job.columns, job.fits, job.scheme, rows, report)
     options = choice.chosen.options
     files = job.files[job.fits.index(options)]
     return replace(job, fits=(options,), files=(files,)), choice
+
+
+def _skew_notes(design: Design, job: Job) -> tuple[str, ...]:
+    """Suggest the logarithm of the target, where it may be fitted and is not."""
+    target, options = design.encoding.target, job.columns
+    if target.classes or not options.scale_target or options.on_scale is not TargetScale.NONE:
+        return ()
+    return note_skew(target.name, np.asarray(design.targets, dtype=np.float64))
 
 
 def _open_test(job: Job, encoding: Encoding) -> Table:
@@ -209,11 +269,8 @@ def _solve(job: Job, design: Design, report: Report) -> tuple[list[FitResult], t
     return results, add_reference(results, job.fits, design, features)
 
 
-def _write(
-    job: Job, results: Sequence[FitResult], design: Design, choice: "CrossValidation | None"
-) -> None:
+def _write(results: Sequence[FitResult], design: Design, choice: "CrossValidation | None") -> None:
     """Write the models first: whatever fails after them, they are there."""
-    make_folders(job.asked)
     for result in results:
         if result.files.model is not None:
             save_model(result.files.model, result.model)

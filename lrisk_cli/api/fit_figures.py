@@ -2,17 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lrisk_cli.api.fit_result import FitResult
 from lrisk_cli.design.design import Design
-from lrisk_cli.evaluation.metrics import Figures, Tally, reported_errors
+from lrisk_cli.evaluation.metrics import Figures, Tally, parse_risks, reported_errors
 from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows
 from lrisk_cli.models.fitting import Scores, score_design
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.progress import Report
+from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.table import Table
+
+if TYPE_CHECKING:
+    from lrisk_cli.evaluation.checks import Checks
 
 
 class Evaluated(Protocol):
@@ -24,8 +28,15 @@ class Evaluated(Protocol):
 
     figures: dict[str, Figures]
 
-    def take(self, name: str, tally: Tally) -> None:
+    def take(self, name: str, tally: Tally, spectra: Sequence[Spectrum]) -> None:
         """Keep the figures of some rows; the losses of the tally are sorted thereby."""
+
+
+class _Asked(NamedTuple):
+    """Error metrics beyond the usual ones, and risks."""
+
+    errors: Sequence[str]
+    spectra: Sequence[Spectrum]
 
 
 def evaluate(
@@ -34,19 +45,22 @@ def evaluate(
     held_out: Design | None,
     test: Table | None,
     report: Report,
+    checks: "Checks | None",
     *,
     paged: bool,
     scored: bool,
 ) -> None:
     """Add the figures of each model, and of the ordinary fit, on the rows of each kind.
 
-    paged, scored: keep also what a page draws of the rows, and what a file lists of them.
+    checks: gates, which may ask for more figures. paged, scored: keep also what a page draws of the
+    rows, and what a file lists of them.
     """
+    asked = _Asked(() if checks is None else checks.errors, _spectra(checks))
     designs = {"training": design} | ({} if held_out is None else {"held out": held_out})
     for name, rows in designs.items():
         for each in _subjects(results):
             found = score_design(each.model, rows)
-            _add_figures(each, name, rows, found)
+            _add_figures(each, name, rows, found, asked)
             result = next((result for result in results if result is each), None)
             if result is None:
                 continue
@@ -57,7 +71,7 @@ def evaluate(
 
                 result.seen[name] = found.losses, rows_of_design(each.model, rows, found)
     if test is not None:
-        _evaluate_table(results, test, report)
+        _evaluate_table(results, test, report, asked)
 
 
 def _subjects(results: Sequence[FitResult]) -> list[Evaluated]:
@@ -69,14 +83,22 @@ def _subjects(results: Sequence[FitResult]) -> list[Evaluated]:
     return subjects
 
 
-def _add_figures(each: Evaluated, name: str, design: Design, scored: Scores) -> None:
+def _spectra(checks: "Checks | None") -> tuple[Spectrum, ...]:
+    """The risks that are always reported, and those of gates."""
+    asked = [] if checks is None else checks.risks
+    return (*parse_risks(()), *(parse_risks(asked) if asked else ()))
+
+
+def _add_figures(each: Evaluated, name: str, design: Design, scored: Scores, asked: _Asked) -> None:
     """The figures on the rows of a design."""
-    tally = Tally(reported_errors(each.model))
+    tally = Tally(reported_errors(each.model, asked.errors))
     tally.add(scored.losses, design.targets, scored.predictions, scored.probabilities)
-    each.take(name, tally)
+    each.take(name, tally, asked.spectra)
 
 
-def _evaluate_table(results: Sequence[FitResult], table: Table, report: Report) -> None:
+def _evaluate_table(
+    results: Sequence[FitResult], table: Table, report: Report, asked: _Asked
+) -> None:
     """Add the figures of each model on a table, which is read once; they encode it alike."""
     from lrisk_cli.evaluation.page_rows import PageRows
     from lrisk_cli.evaluation.table_evaluation import make_tally
@@ -84,7 +106,7 @@ def _evaluate_table(results: Sequence[FitResult], table: Table, report: Report) 
 
     subjects = _subjects(results)
     models = [each.model for each in subjects]
-    tallies = [make_tally(model) for model in models]
+    tallies = [make_tally(model, asked.errors) for model in models]
     views = [PageRows(tally.classes) for tally in tallies]
     first = models[0]
     columns, digest = columns_of(first.encoding), RowDigest()
@@ -98,7 +120,7 @@ def _evaluate_table(results: Sequence[FitResult], table: Table, report: Report) 
             tally.add(losses, targets, predictions, model.row_loss.probabilities(Z))
             view.add(scored.rows, losses, None, targets, predictions)
     for each, tally in zip(subjects, tallies, strict=True):
-        each.take("test", tally)
+        each.take("test", tally, asked.spectra)
     for result, tally, view in zip(results, tallies, views, strict=False):
         result.seen["test"] = (tally.losses, view)
         result.warnings = warn_of_learned_rows(result.model.fit, digest.text)

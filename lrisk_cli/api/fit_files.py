@@ -54,39 +54,21 @@ def name_files(asked: FitFiles, risks: Sequence[str], *, apart: bool) -> tuple[F
     )
 
 
-def check_files(asked: FitFiles, files: Sequence[FitFiles], *, force: bool) -> None:
+def check_files(files: Sequence[FitFiles], *, force: bool) -> None:
     """Refuse files that cannot be written before any work starts."""
-    from lrisk_cli.tables.outputs import check_output, check_suffix, expect
+    from lrisk_cli.tables.places import check_output
 
-    new = _new_folders(asked)
-    for folder in new:
-        if os.path.lexists(folder.rstrip(os.sep)):
-            raise UsageError(f"{folder}: is a file, not a folder; choose another name")
-        check_output(folder, force=force)
     for each in files:
         for option, path in each.by_option.items():
-            if option in _TABLES:
-                check_suffix(path)
-            # Nothing can be in the way in a folder that is yet to be made.
-            if os.path.join(os.path.dirname(path), "") in new:
-                expect(path, force=force)
-            else:
-                check_output(path, force=force)
-
-
-def make_folders(asked: FitFiles) -> None:
-    """Make the folders that were named with a slash and do not exist yet."""
-    for folder in _new_folders(asked):
-        # Another command may make it at the same time.
-        os.makedirs(folder, exist_ok=True)
-
-
-def _new_folders(asked: FitFiles) -> tuple[str, ...]:
-    named = dict.fromkeys(path for path in asked.by_option.values() if path.endswith(os.sep))
-    return tuple(path for path in named if not os.path.isdir(path))
+            check_output(path, force=force, table=option in _TABLES)
 
 
 def _place(option: str, path: str, risk: str, *, apart: bool) -> str:
+    if apart and path == "-":
+        raise UsageError(
+            f"{opt(option)} -: each risk writes a file of its own, and standard output takes one; "
+            "name a folder, or one risk"
+        )
     name = risk.replace(":", "-")
     is_folder = path.endswith(os.sep) or os.path.isdir(path)
     if apart and is_folder and RISK not in path:

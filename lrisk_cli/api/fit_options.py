@@ -9,26 +9,34 @@ from lrisk_cli.api.fit import Job
 from lrisk_cli.api.fit_files import FitFiles, name_files
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, opt
+from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import parse_loss
 from lrisk_cli.models.fitting import FitOptions, check_fit
 from lrisk_cli.models.options import (
+    AfterFit,
     FitOutput,
     ModelOptions,
     choose_scaling,
     default_risk_notes,
+    loss_notes,
     suit_columns,
 )
-from lrisk_cli.names import SolverName, Task
+from lrisk_cli.names import DEFAULT_RISK, FORMER_RISK, ConformalName, SolverName, Task
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.solvers.select import SolverOptions
 from lrisk_cli.solvers.solution import Limits
 from lrisk_cli.tables.options import Data
 
 if TYPE_CHECKING:
+    from lrisk_cli.evaluation.checks import Checks
     from lrisk_cli.evaluation.selection import Scheme
+
+
+# Folds for what is learned after the fit, where the user names no number.
+N_FOLDS = 5
 
 
 def make_job(
@@ -43,8 +51,18 @@ def make_job(
     *,
     seed: int,
     html: str | None,
+    gates: Gates | None = None,
+    after: AfterFit | None = None,
 ) -> Job:
     """What the options ask for; impossible ones are refused."""
+    after = after or AfterFit()
+    if after.conformal is ConformalName.SPLIT and validation.holdout is None:
+        raise InvalidOption(
+            "conformal",
+            f"learns from rows held out; add {opt('holdout', 0.2)}, or pass "
+            f"{opt('conformal', ConformalName.CV)}",
+            after.conformal,
+        )
     asked = FitFiles(output.output, output.losses, output.trace, html, validation.oof)
     how = solver.parse(seed, track_ranks=bool(asked.trace or asked.html))
     fits = make_fits(model, how, stopping.parse(), kernel.parse())
@@ -59,17 +77,35 @@ def make_job(
         dtypes=columns.dtypes,
         columns=design,
         fits=fits,
-        scheme=make_scheme(validation, seed, fits, design.task),
+        scheme=make_scheme(validation, seed, fits, design.task, after),
         seed=seed,
         holdout=validation.holdout,
         test=validation.test,
         asked=asked,
         reference=output.reference,
-        notes=(*(() if model.robust else default_risk_notes(model.risk)), *notes),
+        notes=(
+            *(() if model.robust else default_risk_notes(model.risk)),
+            *loss_notes(fits[0].loss, model.risks, design.on_scale),
+            *_choice_notes(validation, fits),
+            *notes,
+        ),
         files=name_files(
             asked, [str(each.risk) for each in fits], apart=validation.cv is None and len(fits) > 1
         ),
+        after=after,
+        folds=make_folds(validation, after, seed),
+        checks=_make_checks(gates),
     )
+
+
+def _make_checks(gates: Gates | None) -> "Checks | None":
+    """The gates, where there are any."""
+    if gates is None or not gates.asked:
+        return None
+    from lrisk_cli.api.figure_gates import make_figure_checks
+    from lrisk_cli.evaluation.registry import needs_of_fits
+
+    return make_figure_checks(gates, "fit", needs_of_fits)
 
 
 def make_fits(
@@ -90,8 +126,18 @@ def make_fits(
     return fits
 
 
+def make_folds(validation: Validation, after: AfterFit, seed: int) -> "Scheme | None":
+    """How rows are left out for what is learned after the fit, where no scheme leaves them out."""
+    if validation.cv is not None or not after.needs_folds:
+        return None
+    from lrisk_cli.evaluation.dividing import Division
+    from lrisk_cli.evaluation.selection import Scheme
+
+    return Scheme(N_FOLDS, seed, "mean", Division.by(validation.divider), keep=True)
+
+
 def make_scheme(
-    validation: Validation, seed: int, fits: Sequence[FitOptions], task: Task
+    validation: Validation, seed: int, fits: Sequence[FitOptions], task: Task, after: AfterFit
 ) -> "Scheme | None":
     """How to choose among the fits, if that is asked for."""
     n_folds, metric, add = validation.cv, validation.select_by, opt("cv", 5)
@@ -110,9 +156,9 @@ def make_scheme(
             Division.by(validation.divider),
             validation.cv_repeats or 1,
             validation.one_se,
-            keep=validation.oof is not None,
+            keep=validation.oof is not None or after.needs_folds,
         )
-    _refuse_without_folds(validation, add)
+    _refuse_without_folds(validation, after, add)
     if len({fit.l2 for fit in fits}) > 1:
         raise InvalidOption(
             "l2", f": several penalties need {opt('cv')} to choose one of them; add {add}"
@@ -120,10 +166,21 @@ def make_scheme(
     return None
 
 
-def _refuse_without_folds(validation: Validation, add: str) -> None:
+def _choice_notes(validation: Validation, fits: Sequence[FitOptions]) -> tuple[str, ...]:
+    """What to say where several risks are chosen from by the default metric."""
+    several = len({str(fit.risk) for fit in fits}) > 1
+    if validation.cv is None or validation.select_by is not None or not several:
+        return ()
+    return (
+        f"choice: by {DEFAULT_RISK}, the default since 0.2.0; pass {opt('select_by', FORMER_RISK)} "
+        "for the former one",
+    )
+
+
+def _refuse_without_folds(validation: Validation, after: AfterFit, add: str) -> None:
     """Refuse what only means something with folds."""
     needing: tuple[str, ...] = ("select_by", "one_se", "cv_repeats", "oof")
-    if validation.holdout is None:
+    if validation.holdout is None and not after.needs_folds:
         needing = (*needing, "cv_groups", "cv_time")
     for name in needing:
         if getattr(validation, name):

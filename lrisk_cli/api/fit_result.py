@@ -8,14 +8,16 @@ import numpy as np
 
 from lrisk_cli.api.fit_files import FitFiles
 from lrisk_cli.design.design import RowCounts
-from lrisk_cli.evaluation.metrics import Figures, Tally, parse_risks, tally_figures
+from lrisk_cli.evaluation.metrics import Figures, Tally, tally_figures
 from lrisk_cli.models.fitting import Fitted, Scores
 from lrisk_cli.models.model import Model
+from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.solvers.solution import Epoch
 from lrisk_cli.types import Array
 from lrisk_cli.warnings import Warnings, each_once
 
 if TYPE_CHECKING:
+    from lrisk_cli.evaluation.gates import NamedGateResults
     from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
     from lrisk_cli.evaluation.page_rows import EvaluatedRows, PageRows
     from lrisk_cli.evaluation.selection import CrossValidation
@@ -31,9 +33,9 @@ class Reference:
     model: Model
     figures: dict[str, Figures] = field(default_factory=dict)
 
-    def take(self, name: str, tally: Tally) -> None:
+    def take(self, name: str, tally: Tally, spectra: Sequence[Spectrum]) -> None:
         """Keep the figures of some rows; the losses of the tally are sorted thereby."""
-        self.figures[name] = tally_figures(tally, parse_risks(()))
+        self.figures[name] = tally_figures(tally, spectra)
 
     @property
     def tested(self) -> Figures | None:
@@ -66,9 +68,9 @@ class FitResult:
         model = replace(self.fitted.model, cross_validation=record, holdout=holdout)
         self.fitted = replace(self.fitted, model=model)
 
-    def take(self, name: str, tally: Tally) -> None:
+    def take(self, name: str, tally: Tally, spectra: Sequence[Spectrum]) -> None:
         """Keep the figures of some rows; the losses of the tally are sorted thereby."""
-        self.figures[name] = tally_figures(tally, parse_risks(()))
+        self.figures[name] = tally_figures(tally, spectra)
         if tally.classes is not None:
             self.means[name] = tally.classes.means
 
@@ -107,13 +109,17 @@ class FitResult:
 
 @dataclass(frozen=True, slots=True)
 class Fits:
-    """All fits. counts: of the rows that they learned from; notes: on the columns and the folds."""
+    """All fits. counts: of the rows that they learned from; notes: on the columns and the folds.
+
+    gate_results: with the risk of the fit that met the gate, where there are several.
+    """
 
     results: tuple[FitResult, ...]
     counts: RowCounts
     notes: tuple[str, ...]
     choice: "CrossValidation | None"
     timings: dict[str, float]
+    gate_results: "NamedGateResults" = ()
 
     @property
     def warnings(self) -> Warnings:

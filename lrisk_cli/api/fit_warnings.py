@@ -8,13 +8,11 @@ from lrisk_cli.design.design import Design
 from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
 from lrisk_cli.evaluation.metrics import Figures
 from lrisk_cli.evaluation.warning_rules import (
-    predicts_constant,
     warn_of_calibration,
-    warn_of_constant,
     warn_of_few_rows,
     warn_of_figures,
+    warn_of_learning,
     warn_of_majority,
-    warn_of_no_gain,
 )
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import digest_of
@@ -38,8 +36,7 @@ def fit_warnings(
     if held_out is not None:
         majorities["held out"] = majority(held_out)
     return (
-        *warn_of_constant(constant=predicts_constant(model, design)),
-        *(warn_of_no_gain(model, design) if model.robust is None else ()),
+        *(warn_of_learning(model, design) if model.robust is None else ()),
         *warn_of_few_rows(*design.rows.shape, tested=validated or len(figures) > 1),
         *warn_of_figures(figures),
         *(warn_of_majority(figures, majorities) if design.encoding.target.classes else ()),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lrisk_cli.design.design import DesignOptions, RowCounts
 from lrisk_cli.errors import as_text
 from lrisk_cli.evaluation.checks import Checks
-from lrisk_cli.evaluation.gates import GateResult
+from lrisk_cli.evaluation.gates import NamedGateResults
 from lrisk_cli.evaluation.loss_comparison import (
     Outcome,
     SplitPlan,
@@ -67,7 +67,7 @@ class QuantileResults:
     by: str | None
     counts: RowCounts
     splits: Splits | None
-    gate_results: tuple[tuple[str | None, GateResult], ...]
+    gate_results: NamedGateResults
     notes: tuple[str, ...]
     skipped: Sequence[str]
     paths: Sequence[str]

@@ -1,6 +1,6 @@
 """The models of a quantile report: from files, or to be fitted on random splits."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lrisk_cli.api.quantile_report import FitsOnSplits, Job, ModelFiles, Subject
 from lrisk_cli.design.options import Columns
@@ -37,10 +37,10 @@ class ComparedOptions:
     penalty: Penalty
     splits: RandomSplits
 
-    def subject(self) -> Subject:
-        """Models from files where some are named, else fits."""
+    def subject(self, by: str | None) -> Subject:
+        """Models from files where some are named, else fits. by: the column of groups."""
         of_files = bool(self.models.model or self.models.baseline)
-        return _files_subject(self) if of_files else _fits_subject(self)
+        return _files_subject(self) if of_files else _fits_subject(self, by)
 
 
 def make_job(
@@ -50,7 +50,7 @@ def make_job(
     inputs = data.parse()
     checks = make_checks(gates, "quantile-report", quantile_metric)
     levels = parse_levels(output.quantiles)
-    return Job(inputs, compared.subject(), levels, output.by, checks, output.output, html)
+    return Job(inputs, compared.subject(output.by), levels, output.by, checks, output.output, html)
 
 
 def _files_subject(asked: ComparedOptions) -> ModelFiles:
@@ -79,7 +79,7 @@ def _files_subject(asked: ComparedOptions) -> ModelFiles:
     return ModelFiles(load_models(paths, columns.missing, columns.unseen))
 
 
-def _fits_subject(asked: ComparedOptions) -> FitsOnSplits:
+def _fits_subject(asked: ComparedOptions, by: str | None) -> FitsOnSplits:
     """The mean and the named risks, to be fitted by the command."""
     columns, splits = asked.columns, asked.splits
     if columns.target is None:
@@ -104,4 +104,6 @@ def _fits_subject(asked: ComparedOptions) -> FitsOnSplits:
     plan = SplitPlan(holdout, splits.seed or 0, splits.repeats or REPEATS)
     hold_out(2, plan.holdout, plan.seed)  # a wrong fraction is refused before any reading
     notes = default_risk_notes(asked.models.risk)
-    return FitsOnSplits(suit_columns(columns.parse(), loss), columns.dtypes, fits, plan, notes)
+    design = suit_columns(columns.parse(), loss)
+    design = replace(design, spare=() if by is None else (("by", by),))
+    return FitsOnSplits(design, columns.dtypes, fits, plan, notes)

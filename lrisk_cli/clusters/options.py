@@ -93,9 +93,15 @@ class ClusterOutput:
 
     panel: ClassVar[str] = "Output"
 
-    output: str | None = option(short="-o", metavar="FILE", help="Write the clusters (JSON).")
+    output: str | None = option(
+        short="-o",
+        metavar="FILE",
+        writes=True,
+        help="Write the clusters (JSON); - is standard output.",
+    )
     assignments: str | None = option(
         metavar="FILE",
+        writes=True,
         help="Write every row's cluster, distance, weight, rank and whether it is an outlier "
         "(.csv, .tsv, .parquet).",
     )

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, Annotated
 
 from lrisk_cli.clusters.options import ClusterOutput, Clusters, ClusterSearch
-from lrisk_cli.commands.gate_results import print_warnings
+from lrisk_cli.commands.gate_results import NO_BASELINE, conclude_fit, unnamed
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary, without
 from lrisk_cli.design.options import Columns
-from lrisk_cli.errors import ExitCode
 from lrisk_cli.evaluation.options.evaluating import Labels
+from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.registry import OF_CLUSTERED, OF_LABELS, list_metrics
 from lrisk_cli.names import Standardize
 from lrisk_cli.native.options import Seed
 from lrisk_cli.reports.options import ClusterPage, Document, Messages
@@ -17,13 +18,19 @@ from lrisk_cli.tables.options import Data, Files
 if TYPE_CHECKING:
     from lrisk_cli.api.cluster import Clustered, Job
 
+FAIL_ON = (
+    "Exit with 1 if this holds, for example 'outlier_fraction>0.05'; repeatable. Any risk of the "
+    f"squared distances, {list_metrics(OF_CLUSTERED)}, and with `label` "
+    f"{list_metrics(OF_LABELS)}."
+)
+
 
 def cluster(
     data: Data,
     clusters: Clusters,
     columns: Annotated[
         Columns,
-        without("target", "exposure", "task", "scaling", "intercept"),
+        without("target", "target_scale", "exposure", "task", "scaling", "intercept"),
         vary(
             "standardize",
             default=Standardize.FEATURES,
@@ -31,6 +38,7 @@ def cluster(
         ),
     ],
     labels: Labels,
+    gates: Annotated[Gates, NO_BASELINE, vary("fail_on", help=FAIL_ON)],
     output: ClusterOutput,
     page: ClusterPage,
     document: Document,
@@ -54,7 +62,7 @@ def cluster(
     from lrisk_cli.reports.progress import ProgressDisplay
 
     job = make_job(
-        data, clusters, columns, labels, search, output,
+        data, clusters, columns, labels, search, output, gates,
         seed=seed.seed, html=page.html, image_shape=page.image_shape,
     )  # fmt: skip
     with ProgressDisplay("cluster", quiet=messages.quiet, bar=messages.progress) as report:
@@ -64,8 +72,7 @@ def cluster(
         print_document(cluster_document(job.output, found))
     else:
         print_clusters(job.output, found)
-    print_warnings(found.warnings)
-    return ExitCode.DONE
+    return conclude_fit(job.checks, unnamed(found.gate_results), data.data, found.warnings)
 
 
 def _write_page(job: "Job", found: "Clustered") -> None:

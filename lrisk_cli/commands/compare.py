@@ -2,14 +2,16 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from lrisk_cli.commands.gate_results import print_warnings
+from lrisk_cli.commands.gate_results import NO_BASELINE, conclude_fit
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary, without
 from lrisk_cli.design.options import Columns
-from lrisk_cli.errors import ExitCode
 from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
+from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.registry import list_metrics, needs_of_comparisons
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import ModelOptions, Penalty, RowLoss
+from lrisk_cli.names import Task
 from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.reports.options import Document, Messages, Page
 from lrisk_cli.solvers.options import Solver, Stopping
@@ -18,12 +20,18 @@ from lrisk_cli.tables.options import Data, Files
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.comparison import Comparison
 
+FAIL_ON = (
+    "Exit with 1 if this holds for the mean over the splits of any risk, for example "
+    "'rmse>1'; repeatable. Any risk of the losses, "
+    f"{list_metrics(needs_of_comparisons(Task.AUTO))}."
+)
+
 
 def compare(
     data: Data,
     columns: Annotated[
         Columns,
-        without("id_column", "unseen", "intercept"),
+        without("id_column", "unseen", "intercept", "target_scale"),
         vary("target", required=True),
         vary("scaling", shown="deviation"),
     ],
@@ -35,6 +43,7 @@ def compare(
     stopping: Annotated[Stopping, without("require_convergence")],
     solver: Solver,
     splits: ComparisonSplits,
+    gates: Annotated[Gates, NO_BASELINE, vary("fail_on", help=FAIL_ON)],
     page: Page,
     document: Document,
     files: Annotated[Files, only("force")],
@@ -58,7 +67,7 @@ def compare(
     from lrisk_cli.reports.progress import ProgressDisplay
 
     fits = FitsOptions(methods, loss, penalty, smoothing, kernel, stopping, solver, seed.seed)
-    job = make_job(data, columns, fits, splits, html=page.html)
+    job = make_job(data, columns, fits, splits, html=page.html, gates=gates)
     with ProgressDisplay("compare", quiet=messages.quiet, bar=messages.progress) as report:
         comparison = run(job, report, force=files.force)
         if page.html is not None:
@@ -67,8 +76,7 @@ def compare(
         print_document(comparison_document(comparison))
     else:
         print_comparison(comparison)
-    print_warnings(comparison.warnings)
-    return ExitCode.DONE
+    return conclude_fit(job.checks, comparison.gate_results, data.data, comparison.warnings)
 
 
 def _write_page(path: str, comparison: "Comparison") -> None:

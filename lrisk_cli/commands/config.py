@@ -22,7 +22,7 @@ CommandName = Annotated[
 def config(
     context: typer.Context,
     document: Document,
-    messages: Annotated[Messages, only("verbose")],  # noqa: ARG001  (read by main)
+    messages: Annotated[Messages, only("color", "verbose")],  # noqa: ARG001  (read by main)
     command: CommandName = None,
 ) -> int:
     """Print the effective options and their source.

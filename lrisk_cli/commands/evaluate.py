@@ -10,7 +10,7 @@ from lrisk_cli.design.options import EXPOSURE, Columns
 from lrisk_cli.evaluation.options.evaluating import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, list_metrics, needs_of
-from lrisk_cli.models.options import ModelFile
+from lrisk_cli.models.options import ModelFile, PredictionInterval
 from lrisk_cli.names import Task
 from lrisk_cli.native.options import Seed
 from lrisk_cli.reports.options import ClusterPage, Document, Messages
@@ -39,6 +39,7 @@ def evaluate(
     ],
     labels: Labels,
     risks: EvaluatedRisks,
+    interval: PredictionInterval,
     seed: Annotated[Seed, vary("seed", help="Seed of the bootstrap.", panel="Validation")],
     gates: Annotated[Gates, vary("fail_on", help=FAIL_ON)],
     output: LossesFile,
@@ -63,7 +64,7 @@ def evaluate(
     from lrisk_cli.reports.progress import ProgressDisplay
 
     job = make_job(
-        model, data, columns, labels, risks, gates, output,
+        model, data, columns, labels, risks, interval, gates, output,
         seed=seed.seed, html=page.html, image_shape=page.image_shape,
     )  # fmt: skip
     with ProgressDisplay("evaluate", quiet=messages.quiet, bar=messages.progress) as report:

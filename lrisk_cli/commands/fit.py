@@ -2,14 +2,17 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from lrisk_cli.commands.gate_results import print_warnings
+from lrisk_cli.commands.gate_results import NO_BASELINE, conclude_fit
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode
+from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.options.validation import Validation
+from lrisk_cli.evaluation.registry import list_metrics, needs_of_fits
 from lrisk_cli.features.options import KernelOptions
-from lrisk_cli.models.options import FitOutput, ModelOptions
+from lrisk_cli.models.options import AfterFit, FitOutput, ModelOptions
+from lrisk_cli.names import Task
 from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.reports.options import Document, Messages, Page
 from lrisk_cli.solvers.options import Solver, Stopping
@@ -19,6 +22,12 @@ if TYPE_CHECKING:
     from lrisk_cli.api.fit import Job
     from lrisk_cli.api.fit_result import Fits
 
+FAIL_ON = (
+    "Exit with 1 if this holds, for example 'warnings>0' or 'r2<0.5'; repeatable. Metrics of the "
+    "rows to test on, or else of those learned from: any risk, "
+    f"{list_metrics(needs_of_fits(Task.AUTO))}."
+)
+
 
 def fit(
     data: Data,
@@ -26,6 +35,8 @@ def fit(
     model: ModelOptions,
     kernel: KernelOptions,
     validation: Validation,
+    after: AfterFit,
+    gates: Annotated[Gates, NO_BASELINE, vary("fail_on", help=FAIL_ON)],
     output: FitOutput,
     page: Page,
     document: Document,
@@ -53,7 +64,7 @@ def fit(
 
     job = make_job(
         data, columns, model, kernel, validation, output, stopping, solver,
-        seed=seed.seed, html=page.html,
+        seed=seed.seed, html=page.html, gates=gates, after=after,
     )  # fmt: skip
     if output.dry_run:
         _show_plan(job, as_json=document.json, quiet=messages.quiet, bar=messages.progress)
@@ -62,10 +73,10 @@ def fit(
         done = run(job, report, force=files.force)
         _write_pages(done)
     _show(done, as_json=document.json)
-    print_warnings(done.warnings)
+    code = conclude_fit(job.checks, done.gate_results, data.data, done.warnings)
     if stopping.require_convergence:
         require_convergence(done.results)
-    return ExitCode.DONE
+    return code
 
 
 def _show_plan(job: "Job", *, as_json: bool, quiet: bool, bar: bool) -> None:

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lrisk_cli.colours import Style, paint
+from lrisk_cli.commands.options.declared import only
 from lrisk_cli.errors import ExitCode, UsageError, opt, printable
 
 if TYPE_CHECKING:
@@ -12,6 +14,9 @@ if TYPE_CHECKING:
     from lrisk_cli.evaluation.gates import GateResult
     from lrisk_cli.reports.github import NamedGateResult, Shown
     from lrisk_cli.warnings import CodedWarning
+
+# For commands whose figures are those of a fit: `evaluate` compares models with earlier runs.
+NO_BASELINE = only("fail_on", "warn_on", "junit", "github")
 
 
 def unnamed(gate_results: "Sequence[GateResult]") -> "list[NamedGateResult]":
@@ -35,7 +40,7 @@ def conclude(
         if result.warned
     ]
     for sentence in (*warned, *skipped):
-        print(f"lrisk: warning: {plain(sentence)}", file=sys.stderr)
+        _print_warning(plain(sentence))
     print_warnings(warnings)
     if checks.junit is not None:
         from lrisk_cli.reports.junit import junit_document
@@ -50,10 +55,39 @@ def conclude(
     return ExitCode.GATE_FAILED if failed else ExitCode.DONE
 
 
+def conclude_fit(
+    checks: "Checks | None",
+    gate_results: "Sequence[NamedGateResult]",
+    data: Sequence[str],
+    warnings: "Sequence[CodedWarning]",
+) -> int:
+    """The same for a command that lists no rows. checks: None where no gates are asked for."""
+    if checks is None:
+        print_warnings(warnings)
+        return ExitCode.DONE
+    from lrisk_cli.reports.github import Shown
+
+    shown = Shown(checks.command, only_file(data), (), "")
+    return conclude(checks, gate_results, (), shown, warnings)
+
+
+def print_failed(gate_results: "Sequence[GateResult]") -> None:
+    """Failed gates on standard error, for a command whose standard output holds rows."""
+    for result in gate_results:
+        if result.failed:
+            word = paint("gate failed:", Style.FAILED, sys.stderr)
+            print(f"lrisk: {word} {printable(result.sentence)}", file=sys.stderr)
+
+
 def print_warnings(warnings: "Sequence[CodedWarning]") -> None:
     """One line for each on standard error, also where messages are not wanted."""
     for warning in warnings:
-        print(f"lrisk: warning: {printable(warning.line)}", file=sys.stderr)
+        _print_warning(printable(warning.line))
+
+
+def _print_warning(sentence: str) -> None:
+    word = paint("warning:", Style.WARNING, sys.stderr)
+    print(f"lrisk: {word} {sentence}", file=sys.stderr)
 
 
 def _annotate(

@@ -10,7 +10,7 @@ from lrisk_cli.reports.options import Document, Messages
 def show(
     model: ModelFile,
     document: Document,
-    messages: Annotated[Messages, only("verbose")],  # noqa: ARG001  (read by main)
+    messages: Annotated[Messages, only("color", "verbose")],  # noqa: ARG001  (read by main)
 ) -> None:
     """Print a readable summary of a model.
 

@@ -3,6 +3,8 @@
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO
 
 
@@ -70,6 +72,24 @@ def _wrapped(
     encoding = "utf-8" if stream is None else stream.encoding
     buffer = io.BufferedWriter(outlet)
     return kind(buffer, encoding, "backslashreplace", line_buffering=lines)
+
+
+@contextmanager
+def reports_aside() -> Iterator[None]:
+    """What is printed goes to standard error; standard output is left to results.
+
+    Lines there start no command of a CI runner either.
+    """
+    from lrisk_cli.tables.places import written_to
+
+    sys.stderr.flush()
+    aside = _Lines(sys.stderr.buffer, sys.stderr.encoding, "backslashreplace", line_buffering=True)
+    try:
+        with written_to(sys.stdout.buffer), redirect_stdout(aside):
+            yield
+    finally:
+        aside.flush()
+        aside.detach()
 
 
 def _to_nowhere(number: int) -> None:

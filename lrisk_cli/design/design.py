@@ -11,7 +11,13 @@ from lrisk_cli.design.columns.base import Feature
 from lrisk_cli.design.duplicate_rows import note_duplicates
 from lrisk_cli.design.encoding import EncodedBatch, Encoding, Filler, unseen_cell
 from lrisk_cli.design.hints import find_hints
-from lrisk_cli.design.learning import decide_task, find_classes, learn_features, learn_target
+from lrisk_cli.design.learning import (
+    decide_task,
+    find_classes,
+    learn_features,
+    learn_target,
+    refuse_outside,
+)
 from lrisk_cli.design.raw_rows import (
     RawRows,
     RowCounts,
@@ -24,7 +30,7 @@ from lrisk_cli.design.raw_rows import (
 )
 from lrisk_cli.design.target import Target
 from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
-from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
+from lrisk_cli.names import Dates, Missing, Scaling, Standardize, TargetScale, Task, Unseen
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
@@ -52,7 +58,8 @@ class DesignOptions:
     for losses that take one. scale_target: whether the target may be standardised at all. divider:
     the column by which rows are divided into folds, and the option that names it. spare: columns
     that have another use, by the option that names them; they are features only if named as such.
-    pixels: the features are grey values, so few whole numbers are no codes.
+    pixels: the features are grey values, so few whole numbers are no codes. on_scale: the
+    logarithm of the target that is fitted, if any.
     """
 
     target: str | None
@@ -73,13 +80,15 @@ class DesignOptions:
     divider: tuple[str, str] | None = None
     spare: tuple[tuple[str, str], ...] = ()
     pixels: bool = False
+    on_scale: TargetScale = TargetScale.NONE
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
     """Encoded rows: (n, d). y: (n,), standardised numbers or int32 class codes.
 
-    targets: (n,) the same in units of the file. Both are empty where there is no target.
+    targets: (n,) the same in units of the file, or on the scale that is fitted. Both are empty
+    where there is no target.
     row_numbers: (n,) where they stand in the table. ids: their id column, as the file has it.
     counts, fingerprint and notes are those of the whole table, held-out rows included. exposure:
     (n,), where a column of the table holds it. label, allowance: of the table.
@@ -177,7 +186,7 @@ def encode_design(
     in the memory that the table was read into, so `raw` can be used once.
     """
     usable = raw.usable
-    classes, notes = _see_target(raw, options)
+    classes, notes = see_target(raw, options.task)
     train, test = usable.rows, None
     if hold_out is not None:
         train, test = split_rows(train, hold_out(len(train.rows)))
@@ -196,7 +205,11 @@ def encode_design(
     if raw.target is not None and train.target is not None:
         scaled = options.standardize is Standardize.BOTH and options.scale_target
         place = f"{raw.label}, column '{raw.target.name}'"
-        goal = learn_target(place, raw.target.name, train.target, classes, scaled, options.scaling)
+        if not classes:
+            refuse_outside(place, usable.rows, options.on_scale)
+        goal = learn_target(
+            place, raw.target.name, train.target, classes, scaled, options.scaling, options.on_scale
+        )
     encoding = Encoding(
         learned, options.intercept, goal, options.missing, options.unseen, options.exposure
     )
@@ -209,12 +222,12 @@ def encode_design(
     )
 
 
-def _see_target(raw: RawDesign, options: DesignOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def see_target(raw: RawDesign, asked: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The classes of the target, if it has any, and why it was taken for what it is."""
     cells = raw.usable.rows.target
     if raw.target is None or cells is None:
         return (), ()
-    task, notes = find_task(raw, options.task)
+    task, notes = find_task(raw, asked)
     place = f"{raw.label}, column '{raw.target.name}'"
     if task is not Task.CLASSIFICATION:
         return (), notes

@@ -15,10 +15,16 @@ from lrisk_cli.design.columns.base import (
 from lrisk_cli.design.columns.number import refuse_overflow
 from lrisk_cli.design.columns.registry import FEATURES, NUMERIC_FEATURES
 from lrisk_cli.design.raw_rows import RawRows, block_rows, count_missing
-from lrisk_cli.design.target import ClassTarget, NumberTarget, Target
-from lrisk_cli.design.text_targets import merge_spaces, refuse_written_numbers
+from lrisk_cli.design.target import ClassTarget, NumberTarget, Target, outside_scale
+from lrisk_cli.design.target_scale import find_outside, to_scale
+from lrisk_cli.design.text_targets import (
+    merge_spaces,
+    note_merged,
+    present_texts,
+    refuse_no_classes,
+)
 from lrisk_cli.errors import DataError, opt, quote
-from lrisk_cli.names import Missing, Scaling, Task
+from lrisk_cli.names import Missing, Scaling, TargetScale, Task
 from lrisk_cli.native.kernels import core
 from lrisk_cli.tables.arrays import distinct
 from lrisk_cli.tables.cells import Texts, shortest_text
@@ -45,9 +51,12 @@ def decide_task(place: str, name: str, target: Array | Texts, task: Task) -> tup
                 f"pass {opt('task', Task.CLASSIFICATION)} or {opt('dtype', f'{name}=number')}"
             )
         if task is Task.AUTO:
-            refuse_written_numbers(place, target)
+            refuse_no_classes(place, target)
         why = (f"task: classification, because '{name}' holds text",)
-        return Task.CLASSIFICATION, why if task is Task.AUTO else ()
+        return Task.CLASSIFICATION, (
+            *(why if task is Task.AUTO else ()),
+            *note_merged(name, target),
+        )
     if task is not Task.AUTO:
         return task, ()
     values = _few_distinct(target, MOST_CLASSES)
@@ -68,7 +77,7 @@ def decide_task(place: str, name: str, target: Array | Texts, task: Task) -> tup
 def find_classes(place: str, name: str, target: Array | Texts) -> tuple[str, ...]:
     """The distinct values of a target: numbers in their order, texts in theirs."""
     if isinstance(target, Texts):
-        classes = sorted(merge_spaces(target.values[code] for code in distinct(target.codes)))
+        classes = sorted(merge_spaces(present_texts(target)))
     else:
         numbers = distinct(target)
         if max(abs(numbers[0]), abs(numbers[-1])) >= EXACT:
@@ -94,6 +103,7 @@ def learn_target(
     classes: tuple[str, ...],
     scaled: bool,
     scaling: Scaling = Scaling.DEVIATION,
+    on_scale: TargetScale = TargetScale.NONE,
 ) -> Target:
     """The target as the rows to learn from show it; refused when it is constant."""
     if classes:
@@ -106,7 +116,8 @@ def learn_target(
             )
         return learned
     assert not isinstance(target, Texts)  # noqa: S101
-    mean, scale = learn_scales(target[:, np.newaxis], scaling=scaling)
+    numbers = to_scale(target, on_scale)
+    mean, scale = learn_scales(numbers[:, np.newaxis], scaling=scaling)
     if scale[0] == 0.0:
         raise DataError(
             f"{place}: is constant ({target[0]:g}), nothing to learn; choose another target"
@@ -116,7 +127,18 @@ def learn_target(
             f"{place}: numbers differ too little to square ({scale[0]:.3g}); rescale the column"
         )
     refuse_overflow(place, mean[0], scale[0])
-    return NumberTarget(name, float(mean[0]), float(scale[0])) if scaled else NumberTarget(name)
+    if not scaled:
+        return NumberTarget(name, on=on_scale)
+    return NumberTarget(name, float(mean[0]), float(scale[0]), on_scale)
+
+
+def refuse_outside(place: str, rows: RawRows, on_scale: TargetScale) -> None:
+    """DataError for a target that its scale does not take."""
+    if rows.target is None or isinstance(rows.target, Texts):
+        return
+    at = find_outside(rows.target, on_scale)
+    if at is not None:
+        raise outside_scale(f"{place}, row {int(rows.rows[at])}", float(rows.target[at]), on_scale)
 
 
 def learn_features(

@@ -35,9 +35,9 @@ def spell_effect(value: float) -> str:
     return f"adds {spell(value, 3)}" if value >= 0.0 else f"takes off {spell(-value, 3)}"
 
 
-def spell_factor(value: float) -> str:
+def spell_factor(value: float, what: str = "mean") -> str:
     """What a feature does to a mean, of which the logarithm grows by `value`."""
-    return f"multiplies the mean by {spell(exp(min(value, 700.0)), 3)}"
+    return f"multiplies the {what} by {spell(exp(min(value, 700.0)), 3)}"
 
 
 def spell_odds(value: float) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from lrisk_cli.errors import InvalidOption
-from lrisk_cli.names import Dates, Missing, Scaling, Standardize, Task, Unseen
+from lrisk_cli.names import Dates, Missing, Scaling, Standardize, TargetScale, Task, Unseen
 from lrisk_cli.options import option
 from lrisk_cli.tables.named_columns import as_texts
 from lrisk_cli.tables.options import Names
@@ -47,6 +47,11 @@ class Columns:
     )
     task: Task | None = option(
         help="What the target is; auto says what it chose and why.", shown=Task.AUTO.value
+    )
+    target_scale: TargetScale = option(
+        TargetScale.NONE,
+        help="Fit the logarithm of the target, or log(1 + target): losses are errors of the "
+        "logarithm, predictions are in units of the target.",
     )
     unseen: Unseen | None = option(
         help="Categories unknown at scoring: refuse the table, or treat them as other.",
@@ -97,6 +102,7 @@ class Columns:
             scaling=self.scaling or Scaling.DEVIATION,
             intercept=self.intercept,
             exposure=self.exposure,
+            on_scale=self.target_scale,
         )
 
     @property

@@ -7,7 +7,9 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lrisk_cli.names import Task
+from lrisk_cli.design.target_scale import describe, from_scale, least, to_scale
+from lrisk_cli.errors import DataError, opt
+from lrisk_cli.names import TargetScale, Task
 from lrisk_cli.tables.cells import Texts, shortest_text, spell_numbers
 from lrisk_cli.types import Array, Codes, Flags, Targets
 
@@ -27,6 +29,13 @@ class Target(ABC):
     mean: float
     scale: float
     classes: tuple[str, ...]
+    # The logarithm that is fitted in its place, if any.
+    on: TargetScale = TargetScale.NONE
+
+    @property
+    def fitted_name(self) -> str:
+        """What is fitted: the target, or its logarithm."""
+        return describe(self.name, self.on)
 
     @property
     @abstractmethod
@@ -44,7 +53,14 @@ class Target(ABC):
 
     @abstractmethod
     def in_units(self, values: Any) -> Any:
-        """Margins (n, k), or y (n,), in units of the file."""
+        """Margins (n, k), or y (n,), in units of the file, or of the logarithm that is fitted."""
+
+    def restore(self, values: Any, factor: float = 1.0) -> Any:
+        """Numbers in units of the file, from logarithms where these are fitted. (n,).
+
+        factor: multiplies exponentials, as for the mean.
+        """
+        return values
 
     @abstractmethod
     def as_read(self, cells: Array | Texts, rows: Selection, y: Targets) -> Targets:
@@ -64,11 +80,12 @@ class Target(ABC):
 
 @dataclass(frozen=True, slots=True)
 class NumberTarget(Target):
-    """A number: y = (number - mean) / scale."""
+    """A number: y = (number - mean) / scale. on: the logarithm that stands for the number."""
 
     name: str
     mean: float = 0.0
     scale: float = 1.0
+    on: TargetScale = TargetScale.NONE
 
     task: ClassVar[Task] = Task.REGRESSION
     classes: ClassVar[tuple[str, ...]] = ()  # type: ignore[misc]  # (of every number)
@@ -87,7 +104,7 @@ class NumberTarget(Target):
             raise TypeError(f"the target {self.name!r} was read as text")
         # A signalling NaN, which a typed file may hold, is a missing cell like any other.
         with np.errstate(invalid="ignore"):
-            numbers: Array = cells - self.mean
+            numbers: Array = to_scale(cells, self.on) - self.mean
         numbers /= self.scale
         return numbers
 
@@ -97,13 +114,17 @@ class NumberTarget(Target):
     def as_read(self, cells: Array | Texts, rows: Selection, y: Targets) -> Targets:
         # Undoing the standardisation would round them.
         numbers: Array = np.asarray(cells)[rows]
-        return numbers
+        return to_scale(numbers, self.on)
+
+    def restore(self, values: Any, factor: float = 1.0) -> Any:
+        return from_scale(values, self.on, factor)
 
     def unseen(self, y: Targets) -> None:
         return None
 
     def spell(self, value: float) -> str:
-        return f"{value:.6g}"
+        number = float(self.restore(np.array([value]))[0])
+        return f"{number:.6g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +173,12 @@ class ClassTarget(Target):
 
 
 def target_from_file(
-    task: str, name: str, mean: float, scale: float, classes: tuple[str, ...]
+    task: str,
+    name: str,
+    mean: float,
+    scale: float,
+    classes: tuple[str, ...],
+    on: TargetScale = TargetScale.NONE,
 ) -> Target:
     """The target that a model file describes; ValueError where its parts disagree."""
     if len(classes) != len(set(classes)):
@@ -160,7 +186,19 @@ def target_from_file(
     if len(classes) == 1 or (task == Task.CLASSIFICATION) != bool(classes):
         raise ValueError(f"{len(classes)} classes do not fit the task")
     if not classes:
-        return NumberTarget(name, mean, scale)
+        return NumberTarget(name, mean, scale, on)
+    if on is not TargetScale.NONE:
+        raise ValueError("a target of classes has no scale")
     if (mean, scale) != (0.0, 1.0):
         raise ValueError("a target of classes has neither mean nor scale")
     return ClassTarget(name, classes)
+
+
+def outside_scale(place: str, target: float, on: TargetScale) -> DataError:
+    """The sentence for a target that its scale does not take."""
+    other = opt("target_scale", TargetScale.LOG1P)
+    remedy = f"pass {other}, or " if on is TargetScale.LOG and target > -1.0 else ""
+    return DataError(
+        f"{place}: the target is {target:g}, and {opt('target_scale', on)} needs targets greater "
+        f"than {least(on):g}; {remedy}leave the option out or correct the table"
+    )

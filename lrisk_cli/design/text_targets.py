@@ -1,34 +1,62 @@
-"""Targets of text: numbers written in a way that is not read, and classes apart by spaces only."""
+"""Targets of text: those that are no classes are refused, classes apart by spaces only are one."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from lrisk_cli.errors import DataError, opt, quote
+import numpy as np
+
+from lrisk_cli.errors import DataError, list_names, opt, quote
 from lrisk_cli.names import Task
-from lrisk_cli.tables.arrays import distinct
 from lrisk_cli.tables.cells import Texts
 
 _CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY|INR"
 _DIGITS = r"[0-9]+|[0-9]{1,3}(?:[,.' \u00a0\u202f][0-9]{3})+"
-_WRITTEN = re.compile(
-    rf"[+-]?(?:(?:{_CURRENCY})\s?)?[+-]?(?:{_DIGITS})(?:[.,][0-9]*)?\s?(?:%|{_CURRENCY})?"
-)
+_SIGN = r"[+\-\u2212]?"
+_NUMBER = rf"{_SIGN}(?:(?:{_CURRENCY})\s?)?{_SIGN}(?:{_DIGITS})(?:[.,][0-9]*)?"
+_WRITTEN = re.compile(rf"{_NUMBER}\s?(?:%|{_CURRENCY})?|\({_NUMBER}\)")
+_WITH_UNIT = re.compile(rf"{_NUMBER}(?:[kKmM]|\s[^\W\d]{{1,4}}[²³]?)")
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_PLAIN = re.compile(r"[+-]?[0-9]+\.?[0-9]*")
+_DATE = re.compile(
+    r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}|[0-9]{4}[./][0-9]{1,2}[./][0-9]{1,2}"
+    r"|[0-9]{1,2}\.?[ -][^\W\d]{3,9}\.?,?[ -][0-9]{4}|[^\W\d]{3,9}\.? [0-9]{1,2},? [0-9]{4}"
+)
 # Of the distinct texts; some cells of such a column may be remarks.
 FRACTION = 0.9
+# As many texts may be classes whatever they look like; of more, a class needs so many rows.
+USUAL_CLASSES, ROWS_PER_CLASS = 20, 5
 
 
-def refuse_written_numbers(place: str, target: Texts) -> None:
-    """DataError where nearly all texts are numbers with a currency, a percent sign or commas.
+def refuse_no_classes(place: str, target: Texts) -> None:
+    """DataError where the texts are numbers or dates, or nearly as many as the rows.
 
-    They would be classes otherwise, one for each number.
+    They would be classes otherwise, and the fit would be a proved answer to another question.
     """
-    texts = [target.values[code].strip() for code in distinct(target.codes)]
-    numbers = [text for text in texts if any(map(str.isdigit, text)) and _WRITTEN.fullmatch(text)]
-    marked = [text for text in numbers if not _is_plain(text)]
-    if len(marked) == 0 or len(numbers) < FRACTION * len(texts):
+    texts = [text.strip() for text in present_texts(target)]
+    _refuse_numbers(place, texts)
+    anyway = f"or pass {opt('task', Task.CLASSIFICATION)} if they are names of classes"
+    if _most(texts, _DATE):
+        raise DataError(
+            f"{place}: holds dates that are written as text ({quote(texts[0])}); write what is to "
+            f"be predicted as numbers, such as days, {anyway}"
+        )
+    if len(texts) > max(USUAL_CLASSES, len(target) / ROWS_PER_CLASS):
+        raise DataError(
+            f"{place}: holds {len(texts)} different texts in {len(target)} rows "
+            f"({', '.join(map(quote, texts[:3]))}, ...), too many to be classes; choose another "
+            f"target, write numbers without units, {anyway}"
+        )
+
+
+def _refuse_numbers(place: str, texts: Sequence[str]) -> None:
+    """DataError where nearly all are numbers with a currency, a percent sign, commas or a unit."""
+    numbers = [text for text in texts if _WRITTEN.fullmatch(text)]
+    if len(texts) > USUAL_CLASSES:
+        numbers += [text for text in texts if _WITH_UNIT.fullmatch(text)]
+    marked = [text for text in numbers if not _PLAIN.fullmatch(text)]
+    if not marked or len(numbers) < FRACTION * len(texts):
         return
-    if all(_COMMA.fullmatch(text) or _is_plain(text) for text in numbers):
+    if all(_COMMA.fullmatch(text) or _PLAIN.fullmatch(text) for text in numbers):
         remedy = f"pass {opt('decimal', ',')} if the comma is a decimal mark"
     else:
         remedy = "write them as plain numbers such as 1201.5"
@@ -38,16 +66,33 @@ def refuse_written_numbers(place: str, target: Texts) -> None:
     )
 
 
-def merge_spaces(classes: Iterable[str]) -> set[str]:
-    """The classes; those that differ only in spaces around them become one, without spaces."""
-    texts = set(classes)
-    by_core: dict[str, list[str]] = {}
-    for text in texts:
-        by_core.setdefault(text.strip(), []).append(text)
-    if len(by_core) == len(texts) or "" in by_core:
-        return texts
-    return {core if len(group) > 1 else group[0] for core, group in by_core.items()}
+def _most(texts: Sequence[str], pattern: re.Pattern[str]) -> bool:
+    return sum(pattern.fullmatch(text) is not None for text in texts) >= FRACTION * len(texts)
 
 
-def _is_plain(text: str) -> bool:
-    return re.fullmatch(r"[+-]?[0-9]+\.?[0-9]*", text) is not None
+def present_texts(target: Texts) -> list[str]:
+    """The texts that occur, each once."""
+    return [target.values[code] for code in np.flatnonzero(np.bincount(target.codes)).tolist()]
+
+
+def merge_spaces(classes: Iterable[str]) -> dict[str, list[str]]:
+    """The classes, and the texts that each stands for; a text of spaces only is a class itself.
+
+    Those that differ only in spaces around them become one without spaces.
+    """
+    groups: dict[str, list[str]] = {}
+    for text in sorted(classes):
+        groups.setdefault(text.strip() or text, []).append(text)
+    return {core if len(texts) > 1 else texts[0]: texts for core, texts in groups.items()}
+
+
+def note_merged(name: str, target: Texts) -> tuple[str, ...]:
+    """A note where classes became one."""
+    classes = merge_spaces(present_texts(target))
+    merged = sorted(core for core, texts in classes.items() if len(texts) > 1)
+    if not merged:
+        return ()
+    return (
+        f"texts of '{name}' that differ only in spaces around them are one class: "
+        f"{list_names(merged)}",
+    )

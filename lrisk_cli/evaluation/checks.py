@@ -1,7 +1,7 @@
 """Checks of a command's figures: its gates, and the figures of an earlier run."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lrisk_cli.evaluation.gates import Figures, Gate, GateResult, StoredFigures, check_gates
 from lrisk_cli.evaluation.options.gates import Gates as GateOptions
@@ -32,6 +32,11 @@ class Checks:
     def errors(self) -> list[str]:
         """The metrics of predictions that gates mention, as `recall:CLASS`."""
         return error_names(gate.metric for gate in self.gates)
+
+    def respelled(self, canonical: Callable[[str], str]) -> "Checks":
+        """The same gates; canonical refuses a metric once more is known of rows and models."""
+        gates = tuple(replace(gate, metric=canonical(gate.metric)) for gate in self.gates)
+        return replace(self, gates=gates)
 
     def apply(self, figures: Figures, others: Figures | None = None) -> tuple[GateResult, ...]:
         """Of each gate, then of each stored figure. others: what gates alone can ask for."""

@@ -29,13 +29,15 @@ from lrisk_cli.design.design import (
 from lrisk_cli.errors import DataError, join_words
 from lrisk_cli.evaluation.corruption import Corruption, Planted, check_targets, corrupt
 from lrisk_cli.evaluation.deviations import sample_deviation
-from lrisk_cli.evaluation.metrics import Figures, evaluate_rows, reported_errors
+from lrisk_cli.evaluation.gates import NamedGateResults
+from lrisk_cli.evaluation.metrics import Figures, evaluate_rows, parse_risks, reported_errors
+from lrisk_cli.evaluation.registry import error_names, is_risk
 from lrisk_cli.features.features import Features
 from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, score_design
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import EVALUATED_RISKS, Task, Unseen
 from lrisk_cli.progress import Progress, Report, silent
-from lrisk_cli.risk.spectrum import Spectrum, parse_risk
+from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Flags, Targets
 from lrisk_cli.warnings import Warnings
@@ -50,7 +52,8 @@ class ComparisonPlan:
     """Which methods are compared, and under which conditions.
 
     fits: one for each risk, equal in all other options. rivals: None for all that fit the loss and
-    are installed. eps: the fraction of bad rows that baselines are given.
+    are installed. eps: the fraction of bad rows that baselines are given. gated: risks and errors
+    that gates ask for, beyond those always reported.
     """
 
     fits: tuple[FitOptions, ...]
@@ -58,6 +61,18 @@ class ComparisonPlan:
     corruption: Corruption | None
     eps: float
     seed: int
+    gated: tuple[str, ...] = ()
+
+    @property
+    def risks(self) -> tuple[Spectrum, ...]:
+        """The risks of the losses that are reported for every method."""
+        gated = [name for name in self.gated if is_risk(name)]
+        return parse_risks([*EVALUATED_RISKS, *gated])
+
+    @property
+    def errors(self) -> list[str]:
+        """The errors beyond the usual ones."""
+        return error_names(self.gated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +122,8 @@ class MethodResult:
 class Comparison:
     """All methods in the order asked for, and on which rows they were tried.
 
-    exposure: the column of exposures, if any.
+    exposure: the column of exposures, if any. gate_results: with the risk that met the gate, where
+    there are several.
     """
 
     task: Task
@@ -119,6 +135,7 @@ class Comparison:
     evaluated_on: str
     notes: tuple[str, ...]
     warnings: Warnings = ()
+    gate_results: NamedGateResults = ()
 
     @property
     def loss(self) -> str | None:
@@ -166,7 +183,7 @@ def compare(
     failures: dict[str, list[int]] = {}
     for at, left_out in enumerate(splits):
         train, test = _encode(raw, columns, left_out)
-        on_split = _SplitTrials(train, evaluate or _evaluate_on(test), plan, plan.seed + at)
+        on_split = _SplitTrials(train, evaluate or _evaluate_on(test, plan), plan, plan.seed + at)
         for name, method in methods.items():
             try:
                 trials[name].append(on_split.run_trial(method))
@@ -223,15 +240,15 @@ def _encode(
     return encode_design(part, columns, hold_out=(lambda _: left_out) if left_out.any() else None)
 
 
-def _evaluate_on(test: Design | None) -> Evaluate:
+def _evaluate_on(test: Design | None, plan: ComparisonPlan) -> Evaluate:
     """By the rows that a split left out."""
     assert test is not None  # noqa: S101
 
     def evaluate(model: Model) -> Figures:
         scored = score_design(model, test)
         return evaluate_rows(
-            reported_errors(model), scored.losses, test.targets, scored.predictions,
-            reported_risks(), scored.probabilities,
+            reported_errors(model, plan.errors), scored.losses, test.targets, scored.predictions,
+            plan.risks, scored.probabilities,
         )  # fmt: skip
 
     return evaluate
@@ -304,11 +321,6 @@ def average_precision(scores: Array, mask: Flags) -> float:
     last = np.append(np.flatnonzero(np.diff(ranked)), len(ranked) - 1)
     precision, recall = hits[last] / (last + 1.0), hits[last] / hits[-1]
     return float(np.sum(np.diff(recall, prepend=0.0) * precision))
-
-
-def reported_risks() -> tuple[Spectrum, ...]:
-    """The risks of the losses that are reported for every method."""
-    return tuple(parse_risk(text) for text in EVALUATED_RISKS)
 
 
 def _with_rows(design: Design, rows: Rows, y: Targets) -> Design:

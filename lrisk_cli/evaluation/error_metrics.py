@@ -53,6 +53,12 @@ class Errors(Protocol):
     @property
     def null_deviance(self) -> float: ...
     @property
+    def below(self) -> float: ...
+    @property
+    def logarithms(self) -> "Errors":
+        """Those of the logarithms, where these were fitted."""
+
+    @property
     def classes(self) -> Classes: ...
 
     def mean_absolute(self) -> float:
@@ -213,6 +219,38 @@ _COUNTS: tuple[Metric[Errors], ...] = (
         better=Better.LARGER,
     ),
 )
-ERROR_METRICS = (*_NUMBERS, *_CLASSES, *_COUNTS)
+_QUANTILES: tuple[Metric[Errors], ...] = (
+    Metric(
+        "mean pinball loss: T times the error of targets above the prediction, 1 - T times that "
+        "of others",
+        name="pinball",
+        needs=Needs.QUANTILES,
+        formula=lambda errors: errors.mean_loss,
+    ),
+    Metric(
+        "fraction of rows whose target is at or below the prediction; near T if predictions are "
+        "right",
+        name="below",
+        needs=Needs.QUANTILES,
+        formula=lambda errors: errors.below,
+        better=Better.NEITHER,
+    ),
+)
+
+
+def _of_logarithms(metric: Metric[Errors]) -> Metric[Errors]:
+    """The same of the logarithms that were fitted."""
+    return Metric(
+        f"`{metric.name}` of the logarithms that are fitted with a target scale",
+        name=f"log_{metric.name}",
+        needs=Needs.LOGARITHMS,
+        formula=lambda errors: metric.formula(errors.logarithms),
+        better=metric.better,
+    )
+
+
+_LOGARITHMS = tuple(_of_logarithms(metric) for metric in _NUMBERS if metric.name != "mape")
+LOGARITHM_NAMES = tuple(metric.name for metric in _LOGARITHMS)
+ERROR_METRICS = (*_NUMBERS, *_CLASSES, *_COUNTS, *_QUANTILES, *_LOGARITHMS)
 # Other names under which users know them.
 ALIASES = {"auc": "roc_auc", "deviance": "mean_deviance", "ece": "calibration_error"}

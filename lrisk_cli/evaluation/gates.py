@@ -85,11 +85,17 @@ class Worsening:
     def __str__(self) -> str:
         return f"{self.metric}{self.comparison}{self.threshold!r}".removesuffix(".0")
 
+    @property
+    def _allowed(self) -> str:
+        if better_of(self.metric) is Better.NEARER_ZERO:
+            return f"-{self.threshold:.6g} to {self.threshold:.6g}"
+        return f"{'at least' if larger_is_better(self.metric) else 'at most'} {self.threshold:.6g}"
+
     def finding(self, value: float) -> str:
         """The sentence for a figure that is too much worse."""
         return (
             f"{self.metric} is {value:.6g}, more than {100.0 * self.fraction:g} % worse than the "
-            f"{self.stored:.6g} in {self.source}"
+            f"{self.stored:.6g} in {self.source}: {self._allowed} is allowed"
         )
 
 
@@ -120,6 +126,10 @@ class GateResult:
         if self.value is None:
             return f"{self.gate.metric} is not defined, so {self.gate} cannot be evaluated"
         return self.gate.finding(self.value)
+
+
+# With the model that met the gate; None where there is one model, or a gate is about the rows.
+NamedGateResults = tuple[tuple[str | None, GateResult], ...]
 
 
 @dataclass(frozen=True, slots=True)

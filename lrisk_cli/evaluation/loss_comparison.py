@@ -11,7 +11,7 @@ from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.evaluation.paired_losses import Group, PairedLosses, average_groups
 from lrisk_cli.evaluation.quantiles import Comparison, average
 from lrisk_cli.evaluation.splits import hold_out
-from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows
+from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows, warn_of_learning
 from lrisk_cli.models.fitting import FitOptions, fit_design
 from lrisk_cli.models.loading import load_predictor, with_policies
 from lrisk_cli.models.model import Model
@@ -138,6 +138,11 @@ def _compare_on_split(
     held_out[tested.row_numbers] = True
     counts, notes = replace(design.counts, used=len(design.row_numbers)), design.notes
     models = {name: fit_design(design, how).model for name, how in fits.items()}
+    warnings = tuple(
+        warning.of(name)
+        for name, model in models.items()
+        for warning in warn_of_learning(model, design)
+    )
     del design, tested  # the largest arrays of all
     pairs = PairedLosses(len(models), by)
     for rows, losses, groups in score_together(models, table, by, RowTally(), silent):
@@ -145,7 +150,8 @@ def _compare_on_split(
         tested_groups = None if groups is None else groups[chosen]
         pairs.add(rows[chosen], [each[chosen] for each in losses], tested_groups)
     gaps = {name: model.fit.gap for name, model in models.items()}
-    return Outcome(models, gaps, *_compared(pairs, table, levels), counts, pairs.n_rows, notes)
+    compared = _compared(pairs, table, levels)
+    return Outcome(models, gaps, *compared, counts, pairs.n_rows, notes, warnings)
 
 
 def _compared(
@@ -170,6 +176,11 @@ def _check_comparable(first: str, baseline: Model, path: str, model: Model) -> N
         raise UsageError(
             f"{path} is a model for {model.task} and {first} one for {baseline.task}; their losses "
             "cannot be compared"
+        )
+    if model.target.on is not baseline.target.on:
+        raise UsageError(
+            f"{path} has losses of {model.target.fitted_name} and {first} of "
+            f"{baseline.target.fitted_name}; compare models of the same target scale"
         )
     if model.loss != baseline.loss:
         raise UsageError(

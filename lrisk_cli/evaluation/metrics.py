@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lrisk_cli.design.target import Target
 from lrisk_cli.evaluation.class_errors import ClassErrors, ClassTally
+from lrisk_cli.evaluation.error_metrics import LOGARITHM_NAMES
 from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.registry import ERROR_NEEDS, TASK_NEEDS, figures_of, metrics_of
 from lrisk_cli.evaluation.streams import CHUNK, Column, Spread
 from lrisk_cli.models.model import Model
-from lrisk_cli.names import EVALUATED_RISKS, Task
+from lrisk_cli.names import EVALUATED_RISKS, TargetScale, Task
 from lrisk_cli.native.kernels import core
 from lrisk_cli.parameters import split_specs
 from lrisk_cli.progress import Progress, Report, silent
@@ -30,7 +32,8 @@ class Reported:
 
     metrics: the names that its loss brings; those of the task where none are given. half_squared:
     whether each loss is half the squared error, which then need not be kept. classes: of a
-    classifier. asked: further metrics, as `recall:CLASS`.
+    classifier. asked: further metrics, as `recall:CLASS`. target: where its logarithm is fitted,
+    which is what losses, targets and predictions are of.
     """
 
     task: Task
@@ -38,13 +41,14 @@ class Reported:
     half_squared: bool = True
     classes: Sequence[str] = ()
     asked: Sequence[str] = ()
+    target: Target | None = None
 
     @property
     def bytes_kept(self) -> int:
         """Of each row: its loss, and what ranks and medians need besides."""
         two_classes = len(self.classes) == 2
         sizes = self.task is Task.REGRESSION and not self.half_squared
-        return 16 if two_classes or sizes else 8
+        return 8 + 8 * (two_classes or sizes) + 8 * (self.target is not None)
 
     @property
     def names(self) -> list[str]:
@@ -55,8 +59,17 @@ class Reported:
 
 def reported_errors(model: Model, asked: Sequence[str] = ()) -> Reported:
     """The errors that the loss of a model brings, and those asked for."""
-    loss = model.row_loss
-    return Reported(model.task, loss.metrics, loss.quadratic, model.target.classes, tuple(asked))
+    loss, target = model.row_loss, model.target
+    return Reported(
+        model.task, error_names_of(model), loss.quadratic, target.classes, tuple(asked),
+        None if target.on is TargetScale.NONE else target,
+    )  # fmt: skip
+
+
+def error_names_of(model: Model) -> tuple[str, ...]:
+    """The errors that a model is judged by."""
+    logs = () if model.target.on is TargetScale.NONE else LOGARITHM_NAMES
+    return (*model.row_loss.metrics, *logs)
 
 
 class Tally:
@@ -70,11 +83,14 @@ class Tally:
         self._reported = reported
         self._losses = Column()
         self._numbers: NumberTally | None = None
+        self._restored: NumberTally | None = None
         self._classes: ClassTally | None = None
         if reported.task is Task.CLASSIFICATION:
             self._classes = ClassTally(len(reported.classes))
         else:
             self._numbers = NumberTally(keep_sizes=not reported.half_squared)
+            if reported.target is not None:
+                self._restored = NumberTally(keep_sizes=True)
 
     def add(
         self,
@@ -92,6 +108,9 @@ class Tally:
             self._classes.add(targets, predictions, probabilities)
         elif self._numbers is not None:
             self._numbers.add(targets, predictions)
+        if self._restored is not None and self._reported.target is not None:
+            restore = self._reported.target.restore
+            self._restored.add(restore(targets), restore(predictions))
 
     @property
     def losses(self) -> Array:
@@ -107,6 +126,8 @@ class Tally:
         """The metrics of the rows taken, given sorted losses."""
         classes = None if self._classes is None else self._classes.errors
         errors = _Errors(ascending, self._numbers, classes)
+        if self._restored is not None:
+            errors = _Errors(ascending, self._restored, classes, errors)
         known = metrics_of(ERROR_NEEDS)
         figures: Figures = {}
         for name in self._reported.names:
@@ -130,12 +151,15 @@ class NumberTally:
         self.kept = Column() if keep_sizes else None
         self.spread = Spread() if keep_sizes else None
         self.has_ratios = True
+        self.n_below = self.n_rows = 0
 
     def add(self, targets: Targets, predictions: Targets) -> None:
         """Take one batch. Both (n,)."""
         errors = predictions - targets
         self.targets.add(targets)
         self.errors.add(errors)
+        self.n_rows += len(errors)
+        self.n_below += int(np.count_nonzero(errors >= 0.0))
         sizes = np.abs(errors)
         if self.kept is not None and self.spread is not None:
             self.kept.add(sizes)
@@ -153,10 +177,21 @@ class _Errors:
     """What the formulas of error metrics ask for; see `error_metrics.Errors`."""
 
     def __init__(
-        self, ascending: Array, numbers: NumberTally | None, classes: ClassErrors | None
+        self,
+        ascending: Array,
+        numbers: NumberTally | None,
+        classes: ClassErrors | None,
+        logarithms: "_Errors | None" = None,
     ) -> None:
         self.mean_loss = spectral_risk(ascending, Spectrum("mean"))
         self._ascending, self._numbers, self._classes = ascending, numbers, classes
+        self._logarithms = logarithms
+
+    @property
+    def logarithms(self) -> "_Errors":
+        """Of the logarithms that were fitted."""
+        assert self._logarithms is not None  # noqa: S101
+        return self._logarithms
 
     @property
     def numbers(self) -> NumberTally:
@@ -198,6 +233,11 @@ class _Errors:
         if mean <= 0.0 or self.target_variance == 0.0:
             return 0.0
         return float(2.0 * (self.numbers.logs.mean() - mean * np.log(mean)))
+
+    @property
+    def below(self) -> float:
+        """Fraction of the targets that are at most the prediction."""
+        return self.numbers.n_below / self.numbers.n_rows
 
     def mean_absolute(self) -> float:
         """Mean of the sizes of the errors."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lrisk_cli.evaluation.checks import Checks
-from lrisk_cli.evaluation.gates import GateResult, check_gates
+from lrisk_cli.evaluation.gates import GateResult, NamedGateResults, check_gates
 from lrisk_cli.evaluation.loss_comparison import Outcome
 from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.quantiles import CURVE, PairAt
@@ -29,7 +29,7 @@ def needed_levels(quantiles: Sequence[float], checks: Checks) -> Array:
 
 def check_outcome(
     outcome: Outcome, quantiles: Sequence[float], checks: Checks, warnings: Warnings
-) -> tuple[tuple[str | None, GateResult], ...]:
+) -> NamedGateResults:
     """The gates about models on each of them, then those about rows and warnings, once."""
     gates, stored = checks.gates, checks.stored
     others = {"n_rows": outcome.n_tested, **count_warnings(warnings)}

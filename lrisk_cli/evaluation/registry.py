@@ -20,8 +20,11 @@ _WHERE = {
     Needs.CLASSES: "classification",
     Needs.SCORES: "two classes",
     Needs.COUNTS: "the poisson loss",
+    Needs.INTERVALS: "lrisk evaluate",
+    Needs.QUANTILES: "the quantile loss",
+    Needs.LOGARITHMS: "a logarithm of the target",
     Needs.ROWS: "every command",
-    Needs.CELLS: "lrisk evaluate and detect-outliers",
+    Needs.CELLS: "lrisk evaluate, predict and detect-outliers",
     Needs.FIT: "regression and classification",
     Needs.FLAGS: "lrisk detect-outliers and clusters",
     Needs.LABELS: "clusters with labels",
@@ -31,12 +34,20 @@ _WHERE = {
 }
 TASK_NEEDS = {Task.REGRESSION: Needs.NUMBERS, Task.CLASSIFICATION: Needs.CLASSES}
 # What metrics need that compare predictions with targets, whatever the loss.
-ERROR_NEEDS = frozenset({Needs.NUMBERS, Needs.CLASSES, Needs.SCORES, Needs.COUNTS})
+ERROR_NEEDS = frozenset(
+    {Needs.NUMBERS, Needs.CLASSES, Needs.SCORES, Needs.COUNTS, Needs.QUANTILES, Needs.LOGARITHMS}
+)
 # What is known of rows that a model of clusters, or detect-outliers, has evaluated; with labels;
 # and of models beside a baseline.
 OF_CLUSTERS = frozenset({Needs.FLAGS, Needs.ROWS, Needs.CELLS, Needs.LOSSES, Needs.WARNINGS})
 OF_LABELS = frozenset({Needs.LABELS, Needs.PLANTED})
 OF_PAIRS = frozenset({Needs.PAIRS, Needs.ROWS, Needs.WARNINGS})
+_OF_MODELS = frozenset(
+    {Needs.INTERVALS, Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.LOSSES, Needs.WARNINGS}
+)
+# What is known of rows that are only scored, and of those that were just clustered.
+OF_SCORED = frozenset({Needs.ROWS, Needs.CELLS, Needs.WARNINGS})
+OF_CLUSTERED = OF_CLUSTERS - {Needs.CELLS}
 
 
 class Rows(Protocol):
@@ -45,6 +56,15 @@ class Rows(Protocol):
     read: int
     n_missing: int
     n_unseen: int
+
+
+class Intervals(Protocol):
+    """How intervals of predictions compare with the targets; None where none were asked for."""
+
+    @property
+    def coverage(self) -> float | None: ...
+    @property
+    def mean_width(self) -> float | None: ...
 
 
 class Fit(Protocol):
@@ -105,6 +125,22 @@ _ROWS: tuple[Metric[Rows], ...] = (
         name="unseen_fraction",
         needs=Needs.CELLS,
         formula=lambda rows: rows.n_unseen / rows.read,
+    ),
+)
+_INTERVALS: tuple[Metric[Intervals], ...] = (
+    Metric(
+        "fraction of rows whose interval, or set of classes, contains the target",
+        name="coverage",
+        needs=Needs.INTERVALS,
+        formula=lambda intervals: intervals.coverage,
+        better=Better.LARGER,
+    ),
+    Metric(
+        "mean width of the intervals, in units of the target; of classes the mean number of "
+        "classes in a set",
+        name="mean_width",
+        needs=Needs.INTERVALS,
+        formula=lambda intervals: intervals.mean_width,
     ),
 )
 _FIT: tuple[Metric[Fit], ...] = (
@@ -186,7 +222,7 @@ _WARNINGS: tuple[Metric[Any], ...] = (
     ),
 )
 METRICS: tuple[Metric[Any], ...] = (
-    *ERROR_METRICS, *_FLAGS, *_ROWS, *_FIT, *_LOSSES, *_LABELS, *_PAIRS, *_WARNINGS,
+    *ERROR_METRICS, *_INTERVALS, *_FLAGS, *_ROWS, *_FIT, *_LOSSES, *_LABELS, *_PAIRS, *_WARNINGS,
 )  # fmt: skip
 
 
@@ -205,7 +241,17 @@ def needs_of(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:
         found = {each.needs for each in METRICS if each.name in errors} & ERROR_NEEDS
     elif task is Task.CLASSIFICATION:
         found = {Needs.CLASSES, Needs.SCORES}
-    return frozenset({*found, Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.LOSSES, Needs.WARNINGS})
+    return frozenset({*found, *_OF_MODELS})
+
+
+def needs_of_fits(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:
+    """What is known of a model that was just fitted: its rows are not looked at cell by cell."""
+    return needs_of(task, errors) - {Needs.CELLS, Needs.INTERVALS}
+
+
+def needs_of_comparisons(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:
+    """What is known of a method on several splits."""
+    return needs_of_fits(task, errors) - {Needs.FIT}
 
 
 def figures_of(source: Any, needs: Collection[Needs]) -> dict[str, float | None]:

@@ -20,7 +20,12 @@ from lrisk_cli.errors import DataError, InvalidOption, opt, quote
 from lrisk_cli.evaluation.deviations import sample_deviation
 from lrisk_cli.evaluation.dividing import Division, Kind, parts
 from lrisk_cli.evaluation.metric import Needs
-from lrisk_cli.evaluation.metrics import Figures, evaluate_rows, reported_errors
+from lrisk_cli.evaluation.metrics import (
+    Figures,
+    error_names_of,
+    evaluate_rows,
+    reported_errors,
+)
 from lrisk_cli.evaluation.out_of_fold import FoldScores, OutOfFold, Take
 from lrisk_cli.evaluation.registry import (
     ERROR_NEEDS,
@@ -341,7 +346,7 @@ def _figure(model: Model, test: Design, metric: str) -> float:
     spectra = (parse_risk(metric),) if is_risk(metric) else ()
     scored = score_design(model, test)
     asked = () if is_risk(metric) or metric == "max" else (metric,)
-    check_metric(metric, model.task, model.row_loss.metrics, model.target.classes)
+    check_metric(metric, model.task, error_names_of(model), model.target.classes)
     figures: Figures = evaluate_rows(
         reported_errors(model, asked), scored.losses, test.targets, scored.predictions, spectra,
         scored.probabilities,

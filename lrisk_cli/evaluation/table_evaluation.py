@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lrisk_cli.evaluation.coverage import Coverage
 from lrisk_cli.evaluation.metrics import (
     Figures,
     Intervals,
@@ -66,12 +67,14 @@ def tally_table(
     asked: Sequence[str] = (),
     threshold: float | None = None,
     held_out: Flags | None = None,
+    covered: Coverage | None = None,
 ) -> TableTally:
     """One pass over the table; only losses and scores stay in memory, unless the rows are kept.
 
     seen: takes what a page shows of the rows, where one is asked for. asked: metrics beyond the
     usual. threshold: of two classes, the least probability at which the second is predicted.
-    held_out: among the usable rows, where only the rows held out by the fit are evaluated.
+    held_out: among the usable rows, where only the rows held out by the fit are evaluated. covered:
+    takes the rows where intervals are asked for.
     """
     kept = ScoredRows() if keep else None
     found = TableTally(
@@ -98,6 +101,8 @@ def tally_table(
         found.losses.add(losses, targets, scored.predictions, scored.probabilities)
         found.digest.add(scored.encoded.rows, targets)
         add_scored(found.spread, scored)
+        if covered is not None:
+            covered.add(scored)
         if kept is not None:
             kept.add(scored, ids)
         if seen is not None:

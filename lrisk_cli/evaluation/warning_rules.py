@@ -62,7 +62,10 @@ def warn_of_calibration(model: Model, means: Mapping[str, MeanProbabilities]) ->
             for name, worst in found.items()
         ]
     )
-    text = f"probabilities are off: {where}; compare with {opt('risk', 'mean')}"
+    remedy = f"fit with {opt('calibrate', 'platt')}, or compare with {opt('risk', 'mean')}"
+    if model.calibration is not None:
+        remedy = "the model is calibrated, but by other rows or by out-of-fold scores"
+    text = f"probabilities are off: {where}; {remedy}"
     return (CodedWarning("miscalibrated", text),)
 
 
@@ -78,8 +81,9 @@ def warn_of_no_gain(model: Model, design: Design) -> Warnings:
     """A fit that is hardly better than its intercept alone."""
     few = sampled(design.rows.shape[0])
     exposure = None if design.exposure is None else design.exposure[few]
-    Z = model.margins(design.rows.take(few))
-    gain = gain_over_constant(model, Z, design.targets[few], exposure)
+    fitted = model.uncalibrated
+    Z = fitted.margins(design.rows.take(few))
+    gain = gain_over_constant(fitted, Z, design.targets[few], exposure)
     if gain is None or gain > SMALL_GAIN:
         return ()
     # A gap of 1 or more leaves open whether it is the fault of the risk or of the run.
@@ -89,6 +93,14 @@ def warn_of_no_gain(model: Model, design: Design) -> Warnings:
         f"{patience}{_remedy(model.spectrum)}"
     )
     return (CodedWarning("no_gain", text),)
+
+
+def warn_of_learning(model: Model, design: Design) -> Warnings:
+    """A fit that has learned nearly nothing from its rows."""
+    return (
+        *warn_of_constant(constant=predicts_constant(model, design)),
+        *warn_of_no_gain(model, design),
+    )
 
 
 def milder_risk(spectrum: Spectrum) -> str | None:

@@ -64,6 +64,8 @@ class Loss(ABC):
     reuses_curvature: ClassVar[bool] = False
     # The second derivative jumps or has no bound: steps need a line search.
     needs_line_search: ClassVar[bool] = False
+    # The derivative jumps: solvers minimise `softened` losses, and prove by their `minorants`.
+    kinked: ClassVar[bool] = False
     # How far a margin may move in one Newton step: beyond, the second derivative is no guide.
     reach: ClassVar[float] = float("inf")
     # Whether margins are logarithms of the mean, whether targets may be centred and scaled, and
@@ -121,6 +123,17 @@ class Loss(ABC):
         """Both of them. (n,), (n, k)."""
         return self.values(Z, y), self.derivatives(Z, y)
 
+    def softened(self, width: float) -> "Loss":
+        """A smooth loss that is below this one, by less the smaller the width; if `kinked`."""
+        return self
+
+    def minorants(self, Z: Array, y: Targets) -> tuple[Array, Array]:
+        """Values (n,) and derivatives (n, k) at Z of affine functions that are below each loss.
+
+        Those that touch it, or for a softened loss others, which are not negative at Z.
+        """
+        return self.values_and_derivatives(Z, y)
+
     @abstractmethod
     def curvature(self, Z: Array, y: Targets) -> Array:
         """Second derivative of each row's loss in its margin, or its trace if several. (n,)."""
@@ -142,6 +155,10 @@ class Loss(ABC):
 
     def probabilities(self, Z: Array) -> Array | None:
         """Probability of each class. (n, classes); None for regression."""
+        return None
+
+    def target_probability(self, loss: float) -> float | None:
+        """Of a row with this loss; None for losses that are not minus a log-probability."""
         return None
 
     @abstractmethod

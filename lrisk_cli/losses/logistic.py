@@ -1,5 +1,6 @@
 """Minus the log-probability of the true class: one margin for two classes, one each for more."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -42,6 +43,9 @@ class LogisticLoss(Loss):
 
     def describe_score(self, scale: str, target: str) -> str:
         return "minus the logarithm of the probability of the given class"
+
+    def target_probability(self, loss: float) -> float:
+        return math.exp(-loss)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,20 @@ AUTO = "auto"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry(Choice):
-    """A loss of the registry. natural: it is what `auto` takes for its task."""
+    """A loss of the registry. natural: it is what `auto` takes for its task.
+
+    of_mean: what it predicts only where the mean of the losses is minimised. in_units: whether its
+    parameter is in units of the target.
+    """
 
     task: Task
     natural: bool = False
+    of_mean: str = ""
+    in_units: bool = False
 
 
 _DELTA = Parameter("DELTA", "delta", "greater than 0", lambda delta: delta > 0.0, 1.5)
+_LEVEL = Parameter("T", "level", "in (0, 1)", lambda level: 0.0 < level < 1.0, 0.9, fraction=True)
 ENTRIES: dict[str, Entry] = {
     "squared": Entry("half the squared error", task=Task.REGRESSION, natural=True),
     "logistic": Entry(
@@ -36,6 +43,14 @@ ENTRIES: dict[str, Entry] = {
         "squared up to an error of DELTA, in units of the target, and linear beyond",
         _DELTA,
         task=Task.REGRESSION,
+        in_units=True,
+    ),
+    "quantile": Entry(
+        "T times the error of targets above the prediction, 1-T times that of others (pinball); "
+        "predicts the quantile T",
+        _LEVEL,
+        task=Task.REGRESSION,
+        of_mean="quantiles of the target",
     ),
     "poisson": Entry(
         "half the deviance of counts with a log link; takes `exposure`", task=Task.REGRESSION
@@ -43,16 +58,9 @@ ENTRIES: dict[str, Entry] = {
 }
 _SQUARED = "squared is half of it (the same fit with half the penalty); rmse is always reported"
 _ABSOLUTE = (
-    "the absolute error is not smooth, so the certificate does not hold for it; huber:DELTA is "
-    "near for a small DELTA, in units of the target: beyond DELTA it is DELTA times the absolute "
-    "error, less DELTA^2/2"
+    "quantile:0.5 is half of it (the same fit with half the penalty); mae is always reported"
 )
 _LOGISTIC = "logistic is the same: minus the log-probability of the true class"
-_QUANTILE = (
-    "the pinball loss is not smooth and has no curvature, so neither the solvers nor the "
-    "certificate hold for it; huber:DELTA with a small DELTA is near that of the median, and for "
-    "other quantiles there is no near loss"
-)
 # Losses that are known elsewhere: what is near, and how it differs.
 ANSWERS: dict[str, Answer] = {
     **dict.fromkeys(("mse", "l2", "squared_error", "square", "ols", "rmse"), _SQUARED),
@@ -61,7 +69,7 @@ ANSWERS: dict[str, Answer] = {
         ("log", "logloss", "log_loss", "cross-entropy", "cross_entropy", "softmax", "bce"),
         _LOGISTIC,
     ),
-    **dict.fromkeys(("quantile", "pinball"), _QUANTILE),
+    "pinball": "quantile:T is the pinball loss, for example quantile:0.9",
     "hinge": "the hinge loss gives no probabilities and is not smooth; logistic is near: beyond a "
     "margin of about 3 both are nearly 0, and linear on the wrong side",
     "tweedie": "poisson is near, for counts and sums of counts; its deviance has the power 1",
@@ -92,6 +100,18 @@ class LossChoice:
         """The task that asking for this loss implies; None where the target decides."""
         entry = ENTRIES.get(self.name)
         return None if entry is None or entry.natural else entry.task
+
+    @property
+    def of_mean(self) -> str:
+        """What it predicts only where the mean of the losses is minimised; nothing for most."""
+        entry = ENTRIES.get(self.name)
+        return "" if entry is None else entry.of_mean
+
+    @property
+    def in_units(self) -> bool:
+        """Whether its parameter is in units of the target."""
+        entry = ENTRIES.get(self.name)
+        return entry is not None and entry.in_units
 
     def resolve(self, task: Task) -> "LossChoice":
         """The loss for a task, `auto` replaced; one that does not fit is refused."""

@@ -10,13 +10,14 @@ from lrisk_cli.design.design import Design
 from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.design.planning import kernel_bytes
 from lrisk_cli.design.target import Target
+from lrisk_cli.design.target_scale import smearing_factor
 from lrisk_cli.errors import DataError, InvalidOption, join_words, opt, quote
 from lrisk_cli.features.features import FeatureOptions, Features, build_features, check_features
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.losses.registry import LossChoice
 from lrisk_cli.models.model import Model, invalid_target
 from lrisk_cli.models.model_file import FitRecord, FitStart
-from lrisk_cli.names import KernelName, SmoothingName, SolverName
+from lrisk_cli.names import KernelName, SmoothingName, SolverName, TargetScale
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk.row_weights import Smoothing
@@ -25,6 +26,7 @@ from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.registry import SOLVERS, load_solver
 from lrisk_cli.solvers.select import (
     SolverOptions,
+    check_loss,
     check_options,
     check_risk,
     choose,
@@ -163,6 +165,7 @@ def fit_design(
     options = replace(options, limits=options.limits.begun())
     target = design.encoding.target
     loss = choose_loss(options.loss, target)
+    check_loss(options.solver.solver, loss)
     features = features or make_features(design, options, report)
     _check_targets(design, loss)
     problem = state_problem(design, options, features)
@@ -188,6 +191,8 @@ def fit_design(
         fit=record_fit(design, problem, solution, how, options.solver.seed, inliers),
         feature_map=features.map,
     )
+    if target.on is not TargetScale.NONE and not loss.kinked:
+        model = replace(model, smearing=_smearing(model, design))
     return Fitted(model, solution, features.notes, inliers)
 
 
@@ -216,6 +221,12 @@ def _fit_robustly(
         robust=solved.record,
     )
     return Fitted(model, solved.solution, (*features.notes, *solved.notes), inliers)
+
+
+def _smearing(model: Model, design: Design) -> float | None:
+    """Duan's factor, from the rows that the model learned from."""
+    predictions = model.predict(model.margins(design.rows))
+    return smearing_factor(np.asarray(design.targets - predictions, dtype=np.float64))
 
 
 def state_problem(design: Design, options: FitOptions, features: Features) -> Problem:

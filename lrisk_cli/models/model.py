@@ -12,12 +12,14 @@ from msgspec.structs import replace as replace_fields
 from lrisk_cli import __version__
 from lrisk_cli.design.columns.registry import feature_from_json
 from lrisk_cli.design.encoding import EncodedBatch, Encoding
-from lrisk_cli.design.target import Target, target_from_file
+from lrisk_cli.design.target import Target, outside_scale, target_from_file
+from lrisk_cli.design.target_scale import find_outside
 from lrisk_cli.errors import DataError
 from lrisk_cli.features.linear import LinearMap
 from lrisk_cli.features.maps import FeatureMap
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.losses.registry import make_loss
+from lrisk_cli.models.calibration_record import CalibrationRecord, ConformalRecord
 from lrisk_cli.models.model_file import (
     FORMAT,
     FORMAT_VERSION,
@@ -26,11 +28,12 @@ from lrisk_cli.models.model_file import (
     FitRecord,
     ModelFile,
     RobustRecord,
+    TargetScaleEntry,
     encode_file,
 )
 from lrisk_cli.models.scored import ScoredBatch
 from lrisk_cli.models.validation_record import CrossValidationRecord, HoldoutRecord
-from lrisk_cli.names import Missing, Task
+from lrisk_cli.names import Missing, TargetScale, Task
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.table import Batch, write_bytes
@@ -43,7 +46,11 @@ class Model:
 
     The values v(x) are those of the feature map, then 1 for the intercept if there is one: the
     columns themselves, or the kernel with each landmark. One output for regression and for two
-    classes (the log-odds of the second), otherwise one for each class.
+    classes (the log-odds of the second), otherwise one for each class. calibration: what makes of
+    these margins those that probabilities and losses follow from.
+
+    Where the logarithm of the target is fitted, all numbers but those of `restored` are logarithms.
+    smearing: then the factor from the exponential of a prediction to the mean, if it is one.
     """
 
     encoding: Encoding
@@ -56,6 +63,14 @@ class Model:
     cross_validation: CrossValidationRecord | None = None
     holdout: HoldoutRecord | None = None
     robust: RobustRecord | None = None
+    smearing: float | None = None
+    calibration: CalibrationRecord | None = None
+    conformal: ConformalRecord | None = None
+
+    @property
+    def uncalibrated(self) -> "Model":
+        """The model that was fitted, whose risk was minimised and certified."""
+        return replace(self, calibration=None)
 
     @property
     def task(self) -> Task:
@@ -83,8 +98,13 @@ class Model:
         return make_loss(self.loss, len(self.target.classes))
 
     def margins(self, rows: Rows) -> Array:
-        """v(x) W, each row by itself. (n, outputs)."""
-        return self.feature_map.margins(rows, self.coefficients)
+        """v(x) W, calibrated if the model is; each row by itself. (n, outputs)."""
+        Z = self.feature_map.margins(rows, self.coefficients)
+        if self.calibration is None:
+            return Z
+        from lrisk_cli.models.calibration import calibrated_margins
+
+        return calibrated_margins(self.calibration, Z)
 
     def in_units(self, Z: Array) -> Array:
         """Margins in units of the file. (n, outputs)."""
@@ -115,9 +135,9 @@ class Model:
         return self.losses(Z, targets, encoded.exposure)
 
     def labelled(self, values: Any) -> Any:
-        """Class codes as class labels; numbers as they are. (n,)."""
+        """Class codes as class labels; numbers in units of the file. (n,)."""
         if not self.target.classes:
-            return values
+            return self.target.restore(values)
         import pyarrow as pa
 
         return pa.DictionaryArray.from_arrays(values, list(self.target.classes))
@@ -125,6 +145,8 @@ class Model:
     def prediction_columns(self, scored: ScoredBatch) -> dict[str, Any]:
         """The prediction of each row, and the probability of each class if there are classes."""
         columns: dict[str, Any] = {"prediction": self.labelled(scored.predictions)}
+        if self.smearing is not None:
+            columns["prediction_mean"] = self.target.restore(scored.predictions, self.smearing)
         if scored.probabilities is not None:
             for code, label in enumerate(self.target.classes):
                 columns[f"probability:{label}"] = scored.probabilities[:, code]
@@ -134,7 +156,19 @@ class Model:
         """Targets of the encoded rows, as `predict` would put them; None if none was read. (n,)."""
         if encoded.y is None:
             return None
-        return self.target.as_read(batch.columns[self.target.name], encoded.kept, encoded.y)
+        cells = batch.columns[self.target.name]
+        if self.target.on is not TargetScale.NONE:
+            self._refuse_outside(cells, encoded, batch)
+        return self.target.as_read(cells, encoded.kept, encoded.y)
+
+    def _refuse_outside(self, cells: Any, encoded: EncodedBatch, batch: Batch) -> None:
+        """Refuse a target that has no logarithm."""
+        kept = np.asarray(cells)[encoded.kept]
+        at = find_outside(kept, self.target.on)
+        if at is not None:
+            row = batch.source_row + int(encoded.kept[at])
+            place = f"{batch.source}, column '{self.target.name}', row {row}"
+            raise outside_scale(place, float(kept[at]), self.target.on)
 
     def score(self, batch: Batch, encoded: EncodedBatch | None = None) -> ScoredBatch:
         """Predictions, and losses where the batch holds the target; each row by itself.
@@ -145,7 +179,8 @@ class Model:
         with np.errstate(over="ignore", invalid="ignore"):
             Z = self.margins(encoded.rows)
             predictions = self.predict(Z, encoded.exposure)
-        if not np.isfinite(Z).all() or not np.isfinite(predictions).all():
+        numbers = self.target.restore(predictions, self.smearing or 1.0)
+        if not np.isfinite(Z).all() or not np.isfinite(numbers).all():
             raise DataError(
                 f"{batch.source}: a prediction is too large for a number; look for extreme values "
                 "in the data, or fit the model again"
@@ -197,7 +232,7 @@ def original_units(model: Model) -> OriginalUnits | None:
     if not model.is_linear:
         return None
     classes = model.target.classes
-    outputs = (classes[1:] if len(classes) == 2 else classes) or (model.target.name,)
+    outputs = (classes[1:] if len(classes) == 2 else classes) or (model.target.fitted_name,)
     encoding = model.encoding
     means, scales = encoding.units
     at = encoding.n_columns - encoding.intercept
@@ -250,8 +285,20 @@ def encode_model(model: Model) -> bytes:
         cross_validation=model.cross_validation,
         holdout=model.holdout,
         robust=model.robust,
+        calibration=model.calibration,
+        conformal=model.conformal,
+        target_scale=_scale_entry(model),
     )
     return encode_file(file)
+
+
+def _scale_entry(model: Model) -> TargetScaleEntry | None:
+    match model.target.on:
+        case TargetScale.LOG:
+            return TargetScaleEntry(transform="log", smearing=model.smearing)
+        case TargetScale.LOG1P:
+            return TargetScaleEntry(transform="log1p", smearing=model.smearing)
+    return None
 
 
 def build_model(file: ModelFile) -> Model:
@@ -259,9 +306,11 @@ def build_model(file: ModelFile) -> Model:
     parse_risk(file.risk)
     coded = file.encoding
     features = tuple(feature_from_json(fields(entry)) for entry in coded.features)
+    scale = file.target_scale
     target = target_from_file(
-        file.task, file.target, coded.target_mean, coded.target_scale, file.classes
-    )
+        file.task, file.target, coded.target_mean, coded.target_scale, file.classes,
+        TargetScale.NONE if scale is None else TargetScale(scale.transform),
+    )  # fmt: skip
     encoding = Encoding(
         features, coded.intercept, target, coded.missing, coded.unseen, file.exposure
     )
@@ -271,15 +320,23 @@ def build_model(file: ModelFile) -> Model:
         raise ValueError(f"the {file.loss} loss does not fit {file.task}")
     if file.exposure is not None and not loss.takes_exposure:
         raise ValueError(f"the {file.loss} loss takes no exposure")
+    if scale is not None and loss.log_link:
+        raise ValueError(f"the {file.loss} loss has a logarithm of its own")
     if not loss.scales_targets and (target.mean, target.scale) != (0.0, 1.0):
         raise ValueError(f"the {file.loss} loss takes targets as they are")
     feature_map = file.feature_map.map()
     n_values = feature_map.width(encoding.n_columns - encoding.intercept) + encoding.intercept
     W = _matrix(file.coefficients, n_values, loss.n_outputs)
+    if file.calibration is not None:
+        file.calibration.check(len(target.classes))
+    if file.conformal is not None:
+        file.conformal.check(len(target.classes), log_link=loss.log_link)
     return Model(
         encoding, file.loss, file.risk, file.l2, W, file.fit, feature_map,
         cross_validation=file.cross_validation, holdout=file.holdout,
         robust=file.robust,
+        calibration=file.calibration, conformal=file.conformal,
+        smearing=None if scale is None else scale.smearing,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from lrisk_cli import __version__
 from lrisk_cli.errors import ModelError, UsageError, opt
 from lrisk_cli.features.registry import FeatureMapEntry
 from lrisk_cli.losses.registry import loss_pattern
+from lrisk_cli.models.calibration_record import CalibrationRecord, ConformalRecord
 from lrisk_cli.models.model_text import MOST_BYTES, check_bulk, check_keys
 from lrisk_cli.models.validation_record import CrossValidationRecord, HoldoutRecord
 from lrisk_cli.names import Missing, Unseen
@@ -131,6 +132,18 @@ class EncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     unseen: Unseen
 
 
+class TargetScaleEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The logarithm that is fitted in place of the target: log(y), or log(1 + y).
+
+    target_mean and target_scale of the encoding, losses and margins are those of the logarithm.
+    smearing: the mean of exp(residual), which times exp(margin) estimates the mean (for log1p, that
+    of 1 + y); null where the prediction is no mean.
+    """
+
+    transform: Literal["log", "log1p"]
+    smearing: Positive | None
+
+
 class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A model written by lrisk.
 
@@ -138,7 +151,9 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     a number, or a list of one number for each class where there are more than two; with two
     classes the margin is the log-odds of the second. With the poisson loss the margin is the
     logarithm of the mean over the exposure. exposure: the column that holds it; left out for none.
-    cross_validation, holdout: how the candidate was chosen, and which rows were held out. robust:
+    cross_validation, holdout: how the candidate was chosen, and which rows were held out.
+    calibration: what makes calibrated margins of these. conformal: scores for prediction intervals.
+    target_scale: the logarithm that is fitted in place of the target; left out for none. robust:
     of a robust fit, whose objective is not the mean of the losses; left out for others.
     """
 
@@ -160,6 +175,9 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     cross_validation: CrossValidationRecord | None = None
     holdout: HoldoutRecord | None = None
     robust: RobustRecord | None = None
+    calibration: CalibrationRecord | None = None
+    conformal: ConformalRecord | None = None
+    target_scale: TargetScaleEntry | None = None
 
 
 class StartRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,9 +10,12 @@ from lrisk_cli.names import (
     DEFAULT_RISK,
     FORMER_RISK,
     RISKS,
+    CalibrationName,
+    ConformalName,
     Scaling,
     SmoothingName,
     Standardize,
+    TargetScale,
     Task,
 )
 from lrisk_cli.options import argument, option
@@ -23,6 +26,7 @@ LOSS = f"Loss of a row; auto follows the task. {describe_losses()}."
 
 if TYPE_CHECKING:
     from lrisk_cli.design.design import DesignOptions
+    from lrisk_cli.losses.base import Loss
     from lrisk_cli.risk.spectrum import Spectrum
 
 
@@ -122,6 +126,44 @@ class Penalty:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AfterFit:
+    """What is learned after the fit from rows that it did not see."""
+
+    panel: ClassVar[str] = "Validation"
+
+    calibrate: CalibrationName | None = option(
+        metavar="METHOD",
+        help="Calibrate the probabilities of classes by those of the rows that the folds of `cv`, "
+        "else 5 folds, leave out: platt (slope and intercepts of the log-odds) or isotonic.",
+    )
+    conformal: ConformalName | None = option(
+        metavar="METHOD",
+        help="Keep conformity scores in the model, from which predict and evaluate make intervals: "
+        "of the rows of `holdout` (split), or of those that the folds of `cv`, else 5 folds, leave "
+        "out (cv).",
+    )
+
+    @property
+    def needs_folds(self) -> bool:
+        """Whether rows are scored by fits that leave them out."""
+        return self.calibrate is not None or self.conformal is ConformalName.CV
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionInterval:
+    """The level of the intervals of predictions."""
+
+    panel: ClassVar[str] = "Output"
+
+    interval: float | None = option(
+        metavar="LEVEL",
+        help="Add intervals (of classes: sets) that cover the target with this probability, as 90% "
+        "or 0.9; needs a model with conformity scores.",
+        fraction=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FitOutput:
     """The files of a fit."""
 
@@ -130,15 +172,20 @@ class FitOutput:
     output: str | None = option(
         short="-o",
         metavar="FILE",
-        help="Write the model (JSON). For several risks a folder, or a name with {risk} in it; "
-        "the same holds for `losses` and `trace`.",
+        writes=True,
+        help="Write the model (JSON); - is standard output. For several risks a folder, or a name "
+        "with {risk} in it; the same holds for `losses` and `trace`.",
     )
     losses: str | None = option(
         metavar="FILE",
+        writes=True,
         help="Write every training row's prediction, loss, weight and rank (.csv, .tsv, .parquet).",
     )
     trace: str | None = option(
-        metavar="FILE", help="Write objective, bound and gap per epoch.", expert=True
+        metavar="FILE",
+        writes=True,
+        help="Write objective, bound and gap per epoch.",
+        expert=True,
     )
     reference: bool = option(
         True,
@@ -161,6 +208,7 @@ class PredictionOutput:
     output: str | None = option(
         short="-o",
         metavar="FILE",
+        writes=True,
         help="Write the predictions here (.csv, .tsv, .parquet); without it, CSV is printed.",
     )
 
@@ -171,8 +219,21 @@ def suit_columns(columns: "DesignOptions", asked: LossChoice) -> "DesignOptions"
     if columns.exposure is not None and (loss is None or not loss.takes_exposure):
         wanted = opt("loss", "poisson")
         raise InvalidOption("exposure", f"is not used by {opt('loss', str(asked))}; pass {wanted}")
+    if columns.on_scale is not TargetScale.NONE:
+        _check_scale(columns.on_scale, loss, columns.task)
     task = columns.task if columns.task is not Task.AUTO else asked.implied_task or Task.AUTO
+    if columns.on_scale is not TargetScale.NONE and task is Task.AUTO:
+        task = Task.REGRESSION
     return replace(columns, task=task, scale_target=loss is None or loss.scales_targets)
+
+
+def _check_scale(scale: TargetScale, loss: "Loss | None", task: Task) -> None:
+    """Refuse the logarithm of a target for losses and tasks that do not take it."""
+    if loss is not None and loss.log_link:
+        why = f"is not used by {loss.name} losses, which have a log link; leave it out"
+        raise InvalidOption("target_scale", why, scale)
+    if Task.CLASSIFICATION in (task, None if loss is None else loss.task):
+        raise InvalidOption("target_scale", "is for numbers, not for classes; leave it out", scale)
 
 
 def parse_risks(texts: Sequence[str]) -> "tuple[Spectrum, ...]":
@@ -191,6 +252,26 @@ def default_risk_notes(texts: Sequence[str]) -> tuple[str, ...]:
     return (
         f"risk: {DEFAULT_RISK}, the default since 0.2.0; pass {opt('risk', FORMER_RISK)} for "
         "the former one",
+    )
+
+
+def loss_notes(
+    loss: LossChoice, risks: "Sequence[Spectrum]", scale: TargetScale
+) -> tuple[str, ...]:
+    """What to say where risk or scale take a loss away from what it is known for."""
+    away = [risk for risk in risks if not risk.flat]
+    notes = []
+    if loss.in_units and scale is not TargetScale.NONE:
+        notes.append(
+            f"{loss}: its parameter is an error of the logarithm, since "
+            f"{opt('target_scale', scale)} fits that"
+        )
+    if not loss.of_mean or not away:
+        return tuple(notes)
+    return (
+        *notes,
+        f"{away[0]} weighs rows by their losses, so predictions are not {loss.of_mean} (compare "
+        f"the figure below with {loss.parameter:g}); {opt('risk', 'mean')} gives these",
     )
 
 

@@ -6,6 +6,7 @@ cdef enum:
     MULTINOMIAL = 2
     HUBER = 3
     POISSON = 4
+    PINBALL = 5
 
 
 cdef inline double margin_loss(
@@ -18,6 +19,8 @@ cdef inline double margin_loss(
         return binary_loss(z, y[0])
     if loss == HUBER:
         return huber_loss(z, y[0], parameter)
+    if loss == PINBALL:
+        return pinball_loss(z, y[0], parameter)
     return poisson_loss(z, y)
 
 
@@ -31,4 +34,6 @@ cdef inline double margin_derivative(
         return sigmoid(z) - y[0]
     if loss == HUBER:
         return huber_derivative(z, y[0], parameter)
+    if loss == PINBALL:
+        return pinball_derivative(z, y[0], parameter)
     return poisson_derivative(z, y)

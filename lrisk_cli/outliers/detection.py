@@ -66,7 +66,8 @@ class Outliers:
 
     fitted: whether the model was fitted to these rows. contamination: as asked, None for auto.
     kinds: how many rows are of each, long tails included. named: how many of the rows explained
-    name a column first. curve: (2, m) ranks and scores.
+    name a column first. curve: (2, m) ranks and scores. shown: the first rows
+    again, for a page up to 50 outliers.
     """
 
     model: Model | ClusterModel
@@ -86,6 +87,7 @@ class Outliers:
     ranking_path: str | None
     timings: Mapping[str, float]
     warnings: Warnings = ()
+    shown: Sequence[TopRow] = ()
 
     @property
     def has_ids(self) -> bool:
@@ -94,14 +96,22 @@ class Outliers:
 
 
 def rank_rows(
-    subject: Subject, losses: Array, n_top: int, *, explain_all: bool, name_all: bool
+    subject: Subject,
+    losses: Array,
+    n_top: int,
+    *,
+    explain_all: bool,
+    name_all: bool,
+    n_outliers: int = 0,
 ) -> RankedRows:
     """Flag the outliers and explain the first rows, or all outliers. losses: reading order, (n,).
 
-    name_all: also learn the numbers and ids of all rows.
+    name_all: also learn the numbers and ids of all rows. n_outliers: so many outliers at most are
+    among the first rows, though they are more than n_top.
     """
     outliers = _flag(subject, losses)
-    first = largest_first(subject.ranks_by(losses), n_top)
+    n_first = max(n_top, min(n_outliers, int(np.count_nonzero(outliers))))
+    first = largest_first(subject.ranks_by(losses), n_first)
     indices = np.union1d(np.flatnonzero(outliers) if explain_all else first, first)
     explained = subject.explain(indices, name_all)
     at = np.searchsorted(indices, first)

@@ -50,11 +50,12 @@ class DetectionOutput:
     output: str | None = option(
         short="-o",
         metavar="FILE",
+        writes=True,
         help="Write every row, the most outlying first: rank, row, id, loss, score, is_outlier, "
-        "kind and, for outliers, why (.csv, .tsv, .parquet).",
+        "kind and, for outliers, why (.csv, .tsv, .parquet; - is standard output).",
     )
     save_model: str | None = option(
-        metavar="FILE", help="Write the robust model (JSON), for `model`."
+        metavar="FILE", writes=True, help="Write the robust model (JSON), for `model`."
     )
     top: int = option(10, metavar="N", minimum=1, help="Number of rows to print, with reasons.")
 

@@ -36,7 +36,7 @@ from lrisk_cli.design.number_text import (
 )
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model
-from lrisk_cli.names import Task
+from lrisk_cli.names import TargetScale, Task
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array
@@ -145,7 +145,7 @@ def split_losses(
     exposure: (m,), where the model needs it; the usual row has that of the row beside it.
     """
     at_usual = np.repeat(model.margins(DenseRows(usual.centre[np.newaxis])), len(X), axis=0)
-    if not model.is_linear:
+    if not model.is_linear or model.calibration is not None:
         return _leave_one_out(model, usual, X, targets, at_usual, exposure)
     first_columns = _first_columns(model.encoding)
     n_columns = model.encoding.n_columns - model.encoding.intercept
@@ -247,6 +247,8 @@ def _effect_words(model: Model) -> Callable[[float], str]:
     """What a change of the margin means, in words."""
     if model.task is not Task.REGRESSION:
         return spell_odds
+    if model.target.on is TargetScale.LOG:
+        return lambda value: spell_factor(value, "prediction")
     return spell_factor if model.row_loss.log_link else spell_effect
 
 
@@ -254,7 +256,8 @@ def _findings(model: Model, X: Array, targets: Targets, exposure: Array | None) 
     """What the row holds and what the model expects."""
     Z, name = model.margins(DenseRows(X)), model.target.name
     if model.task is Task.REGRESSION:
-        pairs = zip(targets.tolist(), model.predict(Z, exposure).tolist(), strict=True)
+        predictions = model.target.restore(model.predict(Z, exposure))
+        pairs = zip(model.target.restore(targets).tolist(), predictions.tolist(), strict=True)
         return [f"{name} {spell_cell(y)} where {spell(f)} is expected" for y, f in pairs]
     probabilities = model.row_loss.probabilities(Z)
     assert probabilities is not None  # noqa: S101

@@ -143,19 +143,19 @@ def worst_section(model: Model, rows: EvaluatedRows) -> list[Section]:
         return []
     numbers = model.task is Task.REGRESSION
     has_ids = any(each.id is not None for each in rows.worst)
-    of_class = not numbers and model.loss == "logistic"
+    probabilities = [model.row_loss.target_probability(each.loss) for each in rows.worst]
     heads = ["row", *(["id"] if has_ids else []), "target", "prediction"]
-    heads += ["probability of the target"] if of_class else []
+    heads += ["probability of the target"] if probabilities[0] is not None else []
     table = [
         [
             f"{each.row:,}",
             *(["" if each.id is None else str(each.id)] if has_ids else []),
             each.target if numbers else clip(each.target),
             each.prediction if numbers else clip(each.prediction),
-            *([brief(float(np.exp(-each.loss)))] if of_class else []),
+            *([] if probability is None else [brief(probability)]),
             brief(each.loss),
         ]
-        for each in rows.worst
+        for each, probability in zip(rows.worst, probabilities, strict=True)
     ]
     n, texts = len(rows.losses), 1 + has_ids + (0 if numbers else 2)
     caption = f"The {len(table)} largest losses of {n:,} {rows.name} rows"

@@ -57,6 +57,7 @@ def cluster_page(
             "At a glance",
             [_tiles(model, evaluated), *notes_block(found.notes, found.warnings)],
         ),
+        *gates_section(found.gate_results),
         *_row_sections(model, evaluated, seen, shape),
         Section("The search", [*_drawn(search_plots(model), "search"), search]),
         Section("What was done", [facts_block(_facts(model, evaluated))]),

@@ -14,6 +14,7 @@ from lrisk_cli.reports.facts import (
     figure,
     gates_document,
     largest_first,
+    named_gates_document,
     note_facts,
     notes_document,
     number,
@@ -28,6 +29,7 @@ from lrisk_cli.reports.terminal import (
     print_grid,
     print_rows,
     print_saved,
+    print_text,
 )
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ def print_clusters(saved_to: str | None, found: "Clustered") -> None:
     _print_figures(evaluated)
     print()
     print_saved([saved_to], "nothing was saved; pass -o CLUSTERS.json to keep them")
+    print_gates(found.gate_results)
 
 
 def print_cluster_evaluation(found: "ClusterEvaluation") -> None:
@@ -135,6 +138,7 @@ def cluster_document(path: str | None, found: "Clustered") -> dict[str, Any]:
         **document_of([cluster_fact(model), *search_facts(model)]),
         "clusters": _clusters(model, evaluated),
         **_evaluation_document(model, evaluated),
+        **named_gates_document([(None, result) for result in found.gate_results]),
         "notes": list(found.notes),
         **warnings_document(found.warnings),
         "timings": dict(found.timings),
@@ -216,7 +220,9 @@ def _print_curve(model: ClusterModel) -> None:
         rows.append([str(point.k), number(point.objective), figure(point.criterion), picked])
     print()
     print_rows(rows)
-    print("The largest criterion is picked: Calinski and Harabasz's index of the weighted rows.")
+    print_text(
+        "The largest criterion is picked: Calinski and Harabasz's index of the weighted rows."
+    )
 
 
 def _print_sizes(evaluated: "EvaluatedClusters") -> None:
@@ -240,7 +246,7 @@ def _print_centres(model: ClusterModel, most: int | None) -> None:
     k, names = len(model.centres), model.encoding.column_names
     print()
     if k > MOST_CENTRES:
-        print(f"The {k} centres are in the model file and in {opt('json')}.")
+        print_text(f"The {k} centres are in the model file and in {opt('json')}.")
         return
     spreads = np.ptp(model.encoded_centres, axis=0)
     order = largest_first(spreads)

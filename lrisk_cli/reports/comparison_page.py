@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lrisk_cli.baselines.registry import FAMILIES
+from lrisk_cli.errors import join_words
 from lrisk_cli.evaluation.registry import larger_is_better
 from lrisk_cli.names import WORST_TENTH, Task
 from lrisk_cli.reports.comparisons import PLANTED, cell, comparison_facts, comparison_grid
@@ -20,6 +21,7 @@ from lrisk_cli.reports.html import (
     brief,
     clip,
     facts_block,
+    gates_section,
     notes_block,
 )
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 MAIN = {Task.REGRESSION: "rmse", Task.CLASSIFICATION: "accuracy"}
 # A method this many times worse than another would hide the other differences.
 WIDE = 20.0
+# So many times the usual distance from the best method squeezes the others.
+FAR = 4.0
 KINDS = {"risk": ("risks", 1), "rival": ("rivals", 2), "oracle": ("oracle", 0)}
 DEVIATIONS = "Bars: the deviation between splits on either side of the mean."
 
@@ -39,6 +43,7 @@ def comparison_page(comparison: "Comparison", command_line: str) -> Page:
     main = MAIN[comparison.task]
     figures = [_figure(comparison, name) for name in (main, WORST_TENTH, "max", "seconds")]
     planted = [_figure(comparison, name) for name in PLANTED] if comparison.spoilt else []
+    gates = comparison.gate_results
     sections = [
         Section(
             "At a glance",
@@ -47,6 +52,7 @@ def comparison_page(comparison: "Comparison", command_line: str) -> Page:
                 *notes_block(comparison.notes, comparison.warnings),
             ],
         ),
+        *gates_section([gate for _, gate in gates], [name for name, _ in gates]),
         Section("Errors, tails and time", figures),
         *([Section("Finding the planted rows", planted, lead=FINDING)] if planted else []),
         Section("All methods", [_table(comparison)], lead=_table_words(comparison)),
@@ -115,6 +121,7 @@ def _figure(comparison: "Comparison", name: str) -> Figure:
     values = ", ".join(
         f"{each.method} {brief(mean)}" for each, mean in zip(ranked, means, strict=True)
     )
+    reach, beyond = (None, []) if is_log else _reach(ranked, name)
     plot = Plot(
         title=title,
         alternative=f"{name} of each method, mean over the splits: {values}.",
@@ -122,10 +129,36 @@ def _figure(comparison: "Comparison", name: str) -> Figure:
         y_label="method",
         series=[*_bars(ranked, name, is_log=is_log), *_marks(ranked, means)],
         x_log=is_log,
+        x_range=reach,
         rows=[clip(each.method) for each in ranked],
-        note=DEVIATIONS if comparison.n_splits > 1 else "",
+        note=" ".join([*([DEVIATIONS] if comparison.n_splits > 1 else []), *beyond]),
     )
     return draw(plot, name.replace(":", "-").replace(".", "-"))
+
+
+def _reach(
+    ranked: "Sequence[MethodResult]", name: str
+) -> tuple[tuple[float, float] | None, list[str]]:
+    """The range of an axis without methods that would squeeze the others, and who they are.
+
+    ranked: the best first. Those are left out whose distance from it is many times the median one.
+    """
+    means = np.array([each.mean(name) for each in ranked], np.float64)
+    spreads = np.array([each.deviation(name) or 0.0 for each in ranked], np.float64)
+    distances = np.abs(means - means[0])
+    usual = float(np.median(distances)) + float(np.median(spreads))
+    kept = distances <= FAR * usual
+    if usual == 0.0 or kept.all():
+        return None, []
+    low = float(np.min(means[kept] - spreads[kept]))
+    high = float(np.max(means[kept] + spreads[kept]))
+    margin = 0.03 * (high - low)
+    names = [
+        f"{clip(each.method)} ({brief(mean)})"
+        for each, mean, inside in zip(ranked, means, kept, strict=True)
+        if not inside
+    ]
+    return (low - margin, high + margin), [f"Beyond the axis: {join_words(names)}."]
 
 
 def _marks(ranked: "Sequence[MethodResult]", means: np.ndarray) -> list[Series]:

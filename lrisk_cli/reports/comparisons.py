@@ -2,18 +2,21 @@
 
 from typing import TYPE_CHECKING, Any
 
+from lrisk_cli.evaluation.registry import better_of
 from lrisk_cli.names import WORST_TENTH, Task
 from lrisk_cli.reports.facts import (
     Fact,
     Grid,
     document_of,
+    named_gates_document,
     note_facts,
     number,
     plain,
     rows_fact,
     warnings_document,
 )
-from lrisk_cli.reports.terminal import print_facts, print_grid
+from lrisk_cli.reports.figure_facts import better_marked
+from lrisk_cli.reports.terminal import print_facts, print_grid, print_named_gates, print_text
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.comparison import Comparison, MethodResult
@@ -32,12 +35,13 @@ def print_comparison(comparison: "Comparison") -> None:
     print()
     print_grid(comparison_grid(comparison))
     print()
-    print("Means over the splits, +- the deviation between them; losses in units of the file.")
+    print_text("Means over the splits, +- the deviation between them; losses in units of the file.")
     if comparison.spoilt:
-        print(
+        print_text(
             "found: share of the planted rows among as many of the largest scores; "
             "found_precision: average precision of the scores."
         )
+    print_named_gates(comparison.gate_results)
 
 
 def comparison_facts(comparison: "Comparison") -> list[Fact]:
@@ -67,8 +71,13 @@ def _loss_facts(comparison: "Comparison") -> list[Fact]:
 
 def comparison_grid(comparison: "Comparison") -> Grid:
     """A row for each method, a column for each figure."""
-    names = [*SHOWN[comparison.task], *(PLANTED if comparison.spoilt else ()), "seconds"]
-    rows = [[each.method, *(cell(each, name) for name in names)] for each in comparison.results]
+    judged = [*SHOWN[comparison.task], *(PLANTED if comparison.spoilt else ())]
+    names, results = [*judged, "seconds"], comparison.results
+    columns = [[cell(each, name) for each in results] for name in names]
+    for k, name in enumerate(judged):
+        values = [each.mean(name) for each in results]
+        columns[k] = better_marked(better_of(name), values, columns[k])
+    rows = [[each.method, *cells] for each, *cells in zip(results, *columns, strict=True)]
     return Grid(["method", *names], rows)
 
 
@@ -94,6 +103,7 @@ def comparison_document(comparison: "Comparison") -> dict[str, Any]:
         **document_of(comparison_facts(comparison)),
         "methods": [_method_document(each) for each in comparison.results],
         "notes": list(comparison.notes),
+        **named_gates_document(comparison.gate_results),
         **warnings_document(comparison.warnings),
     }
 

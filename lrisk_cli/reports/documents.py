@@ -11,6 +11,8 @@ from lrisk_cli.reports.facts import (
     document_of,
     gates_document,
     held_out_rows,
+    interval_facts,
+    named_gates_document,
     notes_document,
     rows_document,
     rows_fact,
@@ -39,16 +41,18 @@ def encode_document(document: Mapping[str, Any]) -> bytes:
 
 def fits_document(fits: "Fits") -> dict[str, Any]:
     """What `fit --json` prints; for several risks, the document of each."""
-    timings = dict(fits.timings)
+    timings, gates = dict(fits.timings), named_gates_document(fits.gate_results)
     if len(fits.results) == 1:
-        return fit_document(fits, fits.results[0], timings)
-    documents = [fit_document(fits, each, {"solve_s": each.seconds}) for each in fits.results]
+        return fit_document(fits, fits.results[0], timings, gates)
+    documents = [fit_document(fits, each, {"solve_s": each.seconds}, {}) for each in fits.results]
     warned = warnings_document(fits.warnings)
-    return {"command": "fit", "fits": documents, **warned, "timings": timings}
+    return {"command": "fit", "fits": documents, **gates, **warned, "timings": timings}
 
 
-def fit_document(fits: "Fits", result: "FitResult", timings: Mapping[str, float]) -> dict[str, Any]:
-    """One fit. timings: seconds by name."""
+def fit_document(
+    fits: "Fits", result: "FitResult", timings: Mapping[str, float], gates: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One fit. timings: seconds by name; gates: their results, where the document has them."""
     model, counts = result.model, fits.counts
     chosen = {} if fits.choice is None else {"cross_validation": choice_document(fits.choice)}
     return {
@@ -60,6 +64,7 @@ def fit_document(fits: "Fits", result: "FitResult", timings: Mapping[str, float]
         "reference": reference_document(result),
         "rows": {**rows_document(counts), "held_out": held_out_rows(counts)},
         "notes": [*fits.notes, *result.notes],
+        **gates,
         **warnings_document(result.warnings),
         "timings": dict(timings),
         **chosen,
@@ -85,7 +90,7 @@ def evaluation_document(found: "Evaluation") -> dict[str, Any]:
     return {
         "command": "evaluate",
         "model": found.path,
-        **document_of([rows_fact(found.counts), *decision_facts(found)]),
+        **document_of([rows_fact(found.counts), *decision_facts(found), *interval_facts(found)]),
         "metrics": found.figures,
         **({} if found.intervals is None else {"intervals": intervals}),
         **confusion_document(found.confusion),
@@ -114,6 +119,7 @@ def prediction_document(done: "Predictions") -> dict[str, Any]:
         "model": done.model,
         "predictions": done.output,
         **document_of([rows_fact(done.counts)]),
+        **named_gates_document([(None, result) for result in done.gate_results]),
         **notes_document(done.notes),
         **warnings_document(done.warnings),
     }

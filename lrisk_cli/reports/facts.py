@@ -118,6 +118,15 @@ def decision_facts(found: "Evaluation") -> list[Fact]:
     return [Fact("predicted", text, {"threshold": threshold})]
 
 
+def interval_facts(found: "Evaluation") -> list[Fact]:
+    """The intervals whose coverage is among the figures, where they were asked for."""
+    if found.level is None:
+        return []
+    what = "sets of classes" if found.model.target.classes else "intervals"
+    text = f"{100.0 * found.level:g} %: coverage and mean_width are of these {what}"
+    return [Fact("level", text, {"interval": found.level})]
+
+
 def confusion_grid(confusion: "Confusion", most_letters: int = 24) -> Grid:
     """Rows by true class, down, and predicted class, across."""
     names = [
@@ -136,6 +145,19 @@ def gates_document(gate_results: "Sequence[GateResult]") -> list[dict[str, Any]]
     return [gate_document(result) for result in gate_results]
 
 
+def named_gates_document(
+    gate_results: "Sequence[tuple[str | None, GateResult]]",
+) -> dict[str, Any]:
+    """The gates with the models that met them, for commands that seldom have any."""
+    if not gate_results:
+        return {}
+    gates = [
+        {**({} if model is None else {"model": model}), **gate_document(result)}
+        for model, result in gate_results
+    ]
+    return {"gates": gates}
+
+
 def gate_document(result: "GateResult") -> dict[str, Any]:
     """A gate, the figure it met, and whether that fails it, or is worth a warning."""
     from lrisk_cli.evaluation.gates import Worsening
@@ -152,16 +174,6 @@ def gate_document(result: "GateResult") -> dict[str, Any]:
         "failed": result.failed,
         "warned": result.warned,
     }
-
-
-def gate_row(result: "GateResult") -> list[str]:
-    """A gate, whether it held, and the figure it met."""
-    word = "FAILED" if result.failed else "warned" if result.warned else "passed"
-    return [
-        f"gate {result.gate}",
-        word,
-        f"{result.gate.metric} is {figure(result.value)}",
-    ]
 
 
 def count_failed(gate_results: "Sequence[GateResult]") -> str:

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from lrisk_cli.colours import Style, Styled
+from lrisk_cli.evaluation.metric import Better, Needs
 from lrisk_cli.evaluation.metrics import Figures, Intervals
-from lrisk_cli.evaluation.registry import error_names
+from lrisk_cli.evaluation.registry import better_of, error_names, metrics_of
 from lrisk_cli.models.model import Model
-from lrisk_cli.names import WORST_TENTH
+from lrisk_cli.names import WORST_TENTH, TargetScale
 from lrisk_cli.reports.facts import Fact, Grid, figure, interval, number, plain
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ def figures_grid(
     """
     columns = _columns(figures, reference)
     names = list(next(iter(figures.values())))
-    errors = error_names(names)
+    errors = [*error_names(names), *figures_of_intervals(names)]
     risks = [name for name in names if name not in errors]
     squared, asked = model.row_loss.quadratic, intervals or {}
 
@@ -44,7 +46,8 @@ def figures_grid(
         if rooted:
             shown = [root(value) for value in shown]
             ends = None if ends is None else (off_by(ends[0]), off_by(ends[1]))
-        return [name, *map(figure, shown), *([interval(ends)] if intervals else [])]
+        texts = list(map(figure, shown)) if reference is None else _compared(name, shown)
+        return [name, *texts, *([interval(ends)] if intervals else [])]
 
     rows = [row(name) for name in risks]
     divided = [len(rows)]
@@ -56,6 +59,12 @@ def figures_grid(
     first = "half squared error" if squared else "risk of the loss"
     heads = [first, *(head for head, _ in columns), *(["95 % interval"] if intervals else [])]
     return Grid(heads, rows, divided)
+
+
+def figures_of_intervals(names: Sequence[str]) -> list[str]:
+    """Those of the names that compare intervals with targets."""
+    known = metrics_of([Needs.INTERVALS])
+    return [name for name in names if name in known]
 
 
 def result_fact(result: "FitResult") -> Fact:
@@ -75,12 +84,14 @@ def result_fact(result: "FitResult") -> Fact:
 
 def typical(model: Model) -> str:
     """What the mean of the losses is called: of squared ones its root, the rmse, is shown."""
-    return "typical error" if model.row_loss.quadratic else "mean loss"
+    name = "typical error" if model.row_loss.quadratic else "mean loss"
+    on = model.target.on
+    return name if on is TargetScale.NONE else f"{name} of {plain(model.target.fitted_name)}"
 
 
 def unit_of(model: Model) -> str:
     """The head of errors in units of the target."""
-    name = plain(model.target.name)
+    name = plain(model.target.fitted_name)
     return f"off by, in {name if len(name) <= MOST_LETTERS else name[: MOST_LETTERS - 1] + '…'}"
 
 
@@ -92,6 +103,28 @@ def off_by(loss: float) -> float:
 def root(loss: float | None) -> float | None:
     """The same where there may be no loss."""
     return None if loss is None else off_by(loss)
+
+
+def _compared(name: str, values: Sequence[float | None]) -> list[str]:
+    """Figures of fits and of ordinary fits by turns; the better of two stands out."""
+    found: list[str] = []
+    for pair in zip(values[::2], values[1::2], strict=True):
+        found += better_marked(better_of(name), pair, [figure(value) for value in pair])
+    return found
+
+
+def better_marked(
+    better: Better, values: Sequence[float | None], texts: Sequence[str]
+) -> list[str]:
+    """The texts of figures; the best one stands out unless another reads the same."""
+    known = [(better.badness(value), text) for value, text in zip(values, texts, strict=True)
+             if value is not None]  # fmt: skip
+    if better is Better.NEITHER or len(known) < 2:
+        return list(texts)
+    best = min(known)[1]
+    if [text for _, text in known].count(best) > 1:
+        return list(texts)
+    return [Styled(text, Style.BETTER) if text == best else text for text in texts]
 
 
 def _columns(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from lrisk_cli.evaluation.gates import GateResult
 from lrisk_cli.evaluation.worst_rows import MOST_SHOWN
-from lrisk_cli.reports.facts import gate_row, plain
+from lrisk_cli.reports.facts import plain
+from lrisk_cli.reports.gates import gates_grid
 from lrisk_cli.warnings import CodedWarning
 
 NamedGateResult = tuple[str | None, GateResult]
@@ -58,11 +59,12 @@ def step_summary(shown: Shown, gate_results: Sequence[NamedGateResult]) -> str:
     about = "" if shown.file is None else f" {shown.file}"
     lines = [f"### {_markdown(f'lrisk {shown.command}{about}: {says}')}", ""]
     if gate_results:
-        lines += ["| gate | result | figure | |", "| --- | --- | --- | --- |"]
-        lines += [
-            "| " + " | ".join(map(_markdown, [*gate_row(result), model or ""])) + " |"
-            for model, result in gate_results
-        ]
+        grid = gates_grid(
+            [result for _, result in gate_results], [name for name, _ in gate_results]
+        )
+        rule = ["---"] * len(grid.heads)
+        rows = (map(_markdown, row) for row in grid.rows)
+        lines += [f"| {' | '.join(row)} |" for row in (grid.heads, rule, *rows)]
         lines.append("")
     if shown.count:
         lines += [_markdown(shown.count), ""]

@@ -18,7 +18,8 @@ from typing import Any, ClassVar, TypeAlias
 from lrisk_cli import __version__
 from lrisk_cli.errors import UsageError
 from lrisk_cli.evaluation.gates import GateResult
-from lrisk_cli.reports.facts import Fact, gate_row, number, plain
+from lrisk_cli.reports.facts import Fact, number, plain
+from lrisk_cli.reports.gates import gates_grid
 from lrisk_cli.tables.table import write_bytes
 from lrisk_cli.warnings import CodedWarning
 
@@ -30,7 +31,7 @@ MAX_ROWS = 200
 # sentence.
 NARROW, HALF = 44, 66
 SENTENCE = 24
-GATES = "Conditions that must not hold"
+GATES = "What is allowed, and what was found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +239,8 @@ def gates_section(
     """The gates and what they met, if there are any. models: that met them, if several could."""
     if not gate_results:
         return []
-    heads = ["gate", "result", "figure"]
-    rows = [gate_row(result) for result in gate_results]
-    if models is not None:
-        heads.append("model")
-        rows = [[*row, model or ""] for row, model in zip(rows, models, strict=True)]
-    return [Section("Gates", [Table(GATES, heads, rows, texts=len(heads))])]
+    grid = gates_grid(gate_results, models)
+    return [Section("Gates", [Table(GATES, grid.heads, grid.rows, texts=len(grid.heads))])]
 
 
 def dash_of(color: int) -> int:

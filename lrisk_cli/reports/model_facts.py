@@ -8,7 +8,11 @@ from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.models.model import Model, original_units
 from lrisk_cli.models.model_file import ClusterRecord, FitRecord
 from lrisk_cli.models.validation_record import CrossValidationRecord
+from lrisk_cli.names import TargetScale
 from lrisk_cli.reports.facts import Fact, Grid, number, plain, plural
+
+# Which rows a fit did not see, by the method of conformal prediction.
+_LEFT_OUT = {"split": "held out", "cv": "left out by folds"}
 
 
 def model_facts(model: Model, path: str | None = None) -> list[Fact]:
@@ -24,7 +28,9 @@ def model_facts(model: Model, path: str | None = None) -> list[Fact]:
             {"task": str(model.task), "risk": model.risk, "loss": model.loss, **_exposure(model)},
         ),
         *robust_facts(model),
+        *_scale_facts(model),
         Fact("features", features),
+        *_refinement_facts(model),
         Fact("loss", model.row_loss.words, detail=True),
         Fact(
             "penalty",
@@ -60,6 +66,43 @@ def robust_facts(model: Model) -> list[Fact]:
         Fact("minimises", text, {"robust": document}),
         Fact("", "; ".join(found), continued=True),
     ]
+
+
+def _refinement_facts(model: Model) -> list[Fact]:
+    """What it learned from rows that its fit did not see: a calibration, intervals."""
+    facts, calibration, conformal = list[Fact](), model.calibration, model.conformal
+    if calibration is not None:
+        text = (
+            f"{calibration.method}, by {calibration.folds} folds of "
+            f"{plural(calibration.rows, 'row')}; the proof is about the fit before it"
+        )
+        facts.append(Fact("calibration", text, {"calibration": calibration.as_dict()}))
+    if conformal is not None:
+        rows = f"{plural(conformal.rows, 'row')} {_LEFT_OUT[conformal.method]}"
+        text = f"{conformal.method} conformal, by {rows}"
+        facts.append(Fact("intervals", text, {"conformal": conformal.as_dict()}))
+        shown = [f"{each.coverage:.3f} at {100.0 * each.level:g} %" for each in conformal.coverage]
+        sizes = [number(each.size, 3) for each in conformal.coverage]
+        size = "classes" if model.target.classes else "width"
+        covered = f"{', '.join(shown)}; {size} {', '.join(sizes)}" if shown else ""
+        facts.append(Fact("coverage", covered))
+    return facts
+
+
+def _scale_facts(model: Model) -> list[Fact]:
+    """Where a logarithm is fitted: what the predictions are, and how the mean follows."""
+    target = model.target
+    if target.on is TargetScale.NONE:
+        return []
+    text = f"{plain(target.fitted_name)}; losses are of it, predictions in units of the target"
+    values: dict[str, object] = {"target_scale": str(target.on), "smearing": model.smearing}
+    if model.smearing is None:
+        return [Fact("target scale", text, values)]
+    mean = (
+        "a prediction is about the median; prediction_mean estimates the mean, by Duan's factor "
+        f"{model.smearing:.4g}"
+    )
+    return [Fact("target scale", text, values), Fact("smearing", mean, continued=True)]
 
 
 def describe_choice(record: CrossValidationRecord) -> str:
@@ -142,7 +185,7 @@ def describe_model(model: Model, risk: str | None = None) -> str:
     if model.encoding.exposure is not None:
         features += f" with exposure {plain(model.encoding.exposure)}"
     target, risk = model.target, risk or model.risk
-    what = f"{target.summary} of {plain(target.name)}"
+    what = f"{target.summary} of {plain(target.fitted_name)}"
     if model.robust is not None:
         return f"{what} on {features}; robust fit ({model.robust.method}) of {model.loss} losses"
     return f"{what} on {features}; {risk} of {model.loss} losses"

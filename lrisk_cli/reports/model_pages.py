@@ -9,7 +9,7 @@ from lrisk_cli.evaluation.registry import error_names
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import WORST_TENTH
 from lrisk_cli.reports.class_pages import class_section, worst_section
-from lrisk_cli.reports.facts import count_failed, decision_facts, number, rows_fact
+from lrisk_cli.reports.facts import count_failed, decision_facts, interval_facts, number, rows_fact
 from lrisk_cli.reports.figure_facts import (
     ORDINARY,
     figures_grid,
@@ -67,6 +67,7 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
             "At a glance",
             [_fit_tiles(result), *notes],
         ),
+        *gates_section([gate for name, gate in fits.gate_results if name in (None, model.risk)]),
         Section("Losses", [*seen, _figures_table(model, result.figures, reference)]),
         *class_section(model, rows),
         Section("The run", [*run, facts_block(run_facts(model), beside=bool(run))]),
@@ -87,7 +88,12 @@ def evaluation_page(found: "Evaluation", command_line: str) -> Page:
     plots = row_plots(model, rows) if rows else []
     seen = [draw(plot, f"rows{k}") for k, plot in enumerate(plots)]
     name = PurePath(found.path).name
-    facts = [*model_facts(model, name), *decision_facts(found), rows_fact(counts)]
+    facts = [
+        *model_facts(model, name),
+        *decision_facts(found),
+        *interval_facts(found),
+        rows_fact(counts),
+    ]
     sections = [
         Section(
             "At a glance",
@@ -130,7 +136,9 @@ def _evaluation_tiles(model: Model, figures: Figures) -> Tiles:
         items.append(_loss_tile(model, "worst tenth", figures, WORST_TENTH))
     largest = "largest error" if model.row_loss.quadratic else "largest loss"
     items.append(_loss_tile(model, largest, figures, "max"))
-    items += [(name, brief(figures[name]), "") for name in error_names(figures)[:1]]
+    # The root of the mean square is the typical error.
+    errors = [name for name in error_names(figures) if name != "rmse"]
+    items += [(name, brief(figures[name]), "") for name in errors[:1]]
     return Tiles(items)
 
 

@@ -1,8 +1,11 @@
 """Options: what is printed, and which pages are written."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
+from lrisk_cli.colours import Color, choose
 from lrisk_cli.options import option
 
 
@@ -13,7 +16,7 @@ class Page:
     panel: ClassVar[str] = "Output"
 
     html: str | None = option(
-        metavar="FILE", help="Write a page with figures that any browser opens."
+        metavar="FILE", writes=True, help="Write a page with figures that any browser opens."
     )
 
 
@@ -44,6 +47,17 @@ class Messages:
 
     panel: ClassVar[str] = "General"
 
-    quiet: bool = option(False, help="Print results and errors only.")
+    quiet: bool = option(False, short="-q", help="Print results and errors only.")
     progress: bool = option(True, help="Show no progress bar.")
+    color: Color = option(
+        Color.AUTO,
+        help="Colour what failed, warnings and the better of two figures: auto colours terminals "
+        "where NO_COLOR is not set.",
+    )
     verbose: bool = option(False, help="Show the traceback of an error.", expert=True)
+
+    @contextmanager
+    def during(self) -> Iterator[None]:
+        """Colours follow the option, also those of an error that ends the command."""
+        choose(self.color)
+        yield

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lrisk_cli.errors import opt
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
 from lrisk_cli.reports.html import (
     Figure,
@@ -110,9 +111,12 @@ def _named_figure(found: "Outliers") -> list[Figure]:
 
 
 def _whole_ticks(largest: int) -> dict[float, str]:
-    """Places of an axis that counts rows, from 0 to the largest of them."""
-    steps = min(largest, 4)
-    return {float(n): f"{n:,}" for n in (k * largest // steps for k in range(steps + 1))}
+    """Places of an axis that counts rows: round numbers from 0, at most five steps of them."""
+    power = 10 ** (len(str(largest)) - 2) if largest >= 10 else 1
+    step = next(
+        s for s in (power, 2 * power, 5 * power, 10 * power, 20 * power) if largest <= 5 * s
+    )
+    return {float(n): f"{n:,}" for n in range(0, largest + 1, step)}
 
 
 def _tiles(found: "Outliers") -> Tiles:
@@ -129,13 +133,16 @@ def _tiles(found: "Outliers") -> Tiles:
 
 
 def _top_table(found: "Outliers") -> Table:
-    """The same rows as in the terminal; the words come first, then the numbers."""
-    grid = top_grid(found)
+    """The rows of the terminal, and more outliers; the words come first, then the numbers."""
+    grid = top_grid(found, found.shown)
     n_names = 3 if found.has_ids else 2
 
     def words_first(row: Sequence[str]) -> list[str]:
         return [*row[:n_names], row[-1], *row[n_names:-1]]
 
-    caption = f"The {len(found.top)} rows of the largest scores"
+    caption = f"The {len(found.shown)} rows of the largest scores"
+    left = found.n_outliers - len(found.shown)
+    if left > 0:
+        caption += f"; {left:,} more outliers are in the file of {opt('output', 'FILE')}"
     rows = [words_first(row) for row in grid.rows]
     return Table(caption, words_first(grid.heads), rows, texts=n_names + 1)

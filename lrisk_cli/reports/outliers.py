@@ -1,7 +1,6 @@
 """Outliers as aligned text, and as the document that --json prints."""
 
-import textwrap
-from shutil import get_terminal_size
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.errors import opt
@@ -21,22 +20,21 @@ from lrisk_cli.reports.facts import (
     warnings_document,
 )
 from lrisk_cli.reports.model_facts import model_facts
-from lrisk_cli.reports.terminal import print_facts, print_gates
+from lrisk_cli.reports.terminal import print_facts, print_gates, print_grid, print_text
+from lrisk_cli.tables.places import is_standard_output, place_name
 
 if TYPE_CHECKING:
     from lrisk_cli.outliers.detection import Outliers, TopRow
-
-NARROWEST, WIDEST = 60, 120
 
 
 def print_outliers(found: "Outliers") -> None:
     """What was found, the top of the ranking with reasons, and what the gates say."""
     print_facts([*outlier_facts(found), *note_facts(found.notes)])
     print()
-    _print_top(found)
+    print_grid(top_grid(found), ragged=True)
     print_gates(found.gate_results)
     print()
-    print(plain(_whereabouts(found)))
+    print_text(_whereabouts(found))
 
 
 def outliers_document(found: "Outliers") -> dict[str, Any]:
@@ -127,7 +125,7 @@ def _describe_score(found: "Outliers") -> str:
     model, scale = found.model, number(found.threshold.scale)
     if isinstance(model, ClusterModel):
         return "distance to the nearest centre, in deviations of such distances"
-    return model.row_loss.describe_score(scale, plain(model.target.name))
+    return model.row_loss.describe_score(scale, plain(model.target.fitted_name))
 
 
 def outlier_sentences(found: "Outliers") -> list[str]:
@@ -139,8 +137,8 @@ def outlier_sentences(found: "Outliers") -> list[str]:
     ]
 
 
-def top_grid(found: "Outliers") -> Grid:
-    """The first rows of the ranking; the reasons come last."""
+def top_grid(found: "Outliers", shown: "Sequence[TopRow] | None" = None) -> Grid:
+    """The first rows of the ranking, or those shown; the reasons come last."""
     ids = ["id"] if found.has_ids else []
     rows = [
         [
@@ -151,36 +149,25 @@ def top_grid(found: "Outliers") -> Grid:
             row.kind or "no",
             row.reason,
         ]
-        for row in found.top
+        for row in (found.top if shown is None else shown)
     ]
     return Grid(["rank", "row", *ids, "score", "kind", "why"], rows)
-
-
-def _print_top(found: "Outliers") -> None:
-    """The first rows in columns; reasons go on below each other where they are long."""
-    grid = top_grid(found)
-    rows = [[plain(cell) for cell in row] for row in (grid.heads, *grid.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
-    indent = sum(widths) + 2 * len(widths)
-    width = max(min(get_terminal_size().columns, WIDEST), NARROWEST, indent + 30)
-    for row in rows:
-        cells = [cell.rjust(w) for cell, w in zip(row[:-1], widths, strict=True)]
-        lines = textwrap.wrap(row[-1], width - indent, break_long_words=False) or [""]
-        print("  ".join([*cells, lines[0]]).rstrip())
-        for line in lines[1:]:
-            print(" " * indent + line)
 
 
 def _whereabouts(found: "Outliers") -> str:
     """Where the results are."""
     said = (
-        f"all {found.counts.used} rows are ranked in {found.ranking_path}"
+        f"all {found.counts.used} rows are ranked {_at(found.ranking_path)}"
         if found.ranking_path
         else "pass -o RANKING.csv to keep the ranking of all rows"
     )
     if found.fitted and found.model_path:
-        said += f"; the model is in {found.model_path}"
+        said += f"; the model is {_at(found.model_path)}"
     return said
+
+
+def _at(place: str) -> str:
+    return f"on {place_name(place)}" if is_standard_output(place) else f"in {place}"
 
 
 def _row_document(row: "TopRow", *, with_id: bool) -> dict[str, Any]:

@@ -7,7 +7,13 @@ from lrisk_cli.names import WORST_TENTH
 from lrisk_cli.reports.facts import Fact, figure, note_facts, number, rows_fact
 from lrisk_cli.reports.figure_facts import ORDINARY, root, unit_of
 from lrisk_cli.reports.model_facts import choice_grid, describe_choice, describe_model
-from lrisk_cli.reports.terminal import print_facts, print_rows, print_saved
+from lrisk_cli.reports.terminal import (
+    print_facts,
+    print_named_gates,
+    print_rows,
+    print_saved,
+    print_text,
+)
 
 if TYPE_CHECKING:
     from lrisk_cli.api.fit_result import FitResult, Fits
@@ -15,6 +21,7 @@ if TYPE_CHECKING:
     from lrisk_cli.evaluation.selection import CrossValidation
 
 SHOWN = ("mean", WORST_TENTH, "max")
+SOLVED = ("objective", "gap", "seconds")
 
 
 def print_path(fits: "Fits") -> None:
@@ -33,18 +40,14 @@ def print_path(fits: "Fits") -> None:
         ]
     )  # fmt: skip
     print()
-    groups = [cell for rows in first.figures for cell in (rows, *[""] * (len(SHOWN) - 1))]
-    heads = ["risk", "objective", "gap", *SHOWN * len(first.figures), "seconds"]
-    squared = first.model.row_loss.quadratic
-    loss = "half squared error" if squared else ""
-    rows = [[loss, "", "", *groups], heads, *_ordinary(results), *map(_path_row, results)]
-    if squared:
-        rows += [[], [unit_of(first.model)], *_ordinary(results, rooted=True)]
-        rows += [_rooted_row(result) for result in results]
-    print_rows(rows)
+    print_rows([["risk", *SOLVED], *([each.model.risk, *_solved(each)] for each in results)])
     print()
+    for group in first.figures:
+        print_rows(_rows(results, group))
+        print()
     otherwise = "nothing was saved; pass -o FOLDER/ to keep the models"
     print_saved([each.files.model for each in results], otherwise)
+    print_named_gates(fits.gate_results)
 
 
 def _remarks(result: "FitResult") -> list[str]:
@@ -52,36 +55,46 @@ def _remarks(result: "FitResult") -> list[str]:
     return [*([] if result.converged else [result.model.fit.status]), *result.notes]
 
 
-def _path_row(result: "FitResult") -> list[str]:
+def _rows(results: "Sequence[FitResult]", group: str) -> list[list[str]]:
+    """The figures of all fits on one set of rows; of squared losses also their roots."""
+    model = results[0].model
+    every = [*_ordinary(results), *((each.model.risk, each.figures) for each in results)]
+    loss = ", half squared error" if model.row_loss.quadratic else ""
+    rows = [["risk", *SHOWN], [f"{group}{loss}"]]
+    rows += [[name, *_shown(figures[group])] for name, figures in every]
+    if model.row_loss.quadratic:
+        rows += [[], [f"{group}, {unit_of(model)}"]]
+        rows += [[name, *_shown(figures[group], rooted=True)] for name, figures in every]
+    return rows
+
+
+def _solved(result: "FitResult") -> list[str]:
+    """What the solver ended with, and how long it took."""
     fit = result.model.fit
     gap = "none" if fit.gap is None else f"{fit.gap:.1e}"
-    figures = _shown(result.figures)
-    return [result.model.risk, number(fit.objective), gap, *figures, f"{result.seconds:.3f}"]
+    return [number(fit.objective), gap, f"{result.seconds:.3f}"]
 
 
-def _rooted_row(result: "FitResult") -> list[str]:
-    """The same figures as errors in units of the target."""
-    return [result.model.risk, "", "", *_shown(result.figures, rooted=True)]
-
-
-def _ordinary(results: "Sequence[FitResult]", *, rooted: bool = False) -> list[list[str]]:
-    """The line of the ordinary fit, where it is not one of the fits."""
+def _ordinary(
+    results: "Sequence[FitResult]",
+) -> "list[tuple[str, Mapping[str, Figures]]]":
+    """The figures of the ordinary fit, where it is not one of the fits."""
     known = next((each.reference for each in results if each.reference is not None), None)
     if known is None or any(each.figures is known.figures for each in results):
         return []
-    return [[ORDINARY, "", "", *_shown(known.figures, rooted=rooted)]]
+    return [(ORDINARY, known.figures)]
 
 
-def _shown(figures: "Mapping[str, Figures]", *, rooted: bool = False) -> list[str]:
-    """The figures of a line, of each set of rows."""
-    values = [of_rows.get(name) for of_rows in figures.values() for name in SHOWN]
+def _shown(figures: "Figures", *, rooted: bool = False) -> list[str]:
+    """The figures of a line."""
+    values = [figures.get(name) for name in SHOWN]
     return [figure(root(value) if rooted else value) for value in values]
 
 
 def print_choice(choice: "CrossValidation") -> None:
     """The figures of all candidates, and which of them was chosen."""
     record = choice.record()
-    print(f"cross-validation: {describe_choice(record)}")
+    print_text(f"cross-validation: {describe_choice(record)}")
     grid = choice_grid(record)
     print_rows([grid.heads, *grid.rows])
     print()

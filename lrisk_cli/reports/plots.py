@@ -121,6 +121,8 @@ def residual_plot(model: Model, rows: EvaluatedRows) -> Plot:
     loss = model.row_loss
     if loss.log_link:
         return _deviance_plot(model, rows)
+    if loss.kinked:
+        return _quantile_plot(model, rows)
     middle = quantile_ranks(n, np.array([0.5]))[0] - 1
     sizes = loss.sizes(rows.losses[[middle, -1]])
     assert sizes is not None  # noqa: S101  (a regression)
@@ -129,14 +131,32 @@ def residual_plot(model: Model, rows: EvaluatedRows) -> Plot:
     n_shown = len(residuals)
     sample = f"{n_shown:,} of {n:,} rows, evenly chosen." if n_shown < n else f"All {n:,} rows."
     return Plot(
-        title=f"Half of the predictions are within {brief(half)} of {model.target.name}",
+        title=f"Half of the predictions are within {brief(half)} of {model.target.fitted_name}",
         alternative=f"Errors of the predictions, target minus prediction, against the prediction; "
         f"half are smaller than {brief(half)}, the largest is {brief(largest)}.",
-        x_label=f"prediction of {model.target.name}",
+        x_label=f"prediction of {model.target.fitted_name}",
         y_label="target minus prediction",
         series=[Series("", rows.predictions, residuals, 1, "dots")],
         guides=[Guide("y", 0.0)],
         note=f"{sample} The largest error of all is {brief(largest)}.",
+    )
+
+
+def _quantile_plot(model: Model, rows: EvaluatedRows) -> Plot:
+    """Errors of some rows against predicted quantiles."""
+    n, residuals = len(rows.losses), rows.targets - rows.predictions
+    n_shown, below = len(residuals), float(np.mean(residuals <= 0.0))
+    sample = f"{n_shown:,} of {n:,} rows, evenly chosen." if n_shown < n else f"All {n:,} rows."
+    finding = f"{100.0 * below:.3g} % of the targets are at or below the prediction"
+    return Plot(
+        title=finding,
+        alternative=f"Errors of the predictions, target minus prediction, against the prediction; "
+        f"{finding}.",
+        x_label=f"prediction of {model.target.fitted_name}",
+        y_label="target minus prediction",
+        series=[Series("", rows.predictions, residuals, 1, "dots")],
+        guides=[Guide("y", 0.0)],
+        note=f"{sample} The loss is {model.loss}.",
     )
 
 
@@ -153,7 +173,7 @@ def _deviance_plot(model: Model, rows: EvaluatedRows) -> Plot:
     return Plot(
         title=finding,
         alternative=f"Deviance residuals against the prediction; {finding}.",
-        x_label=f"prediction of {model.target.name}",
+        x_label=f"prediction of {model.target.fitted_name}",
         y_label="deviance residual, signed as target minus prediction",
         series=[Series("", rows.predictions, residuals, 1, "dots")],
         guides=[Guide("y", 0.0)],

@@ -82,14 +82,18 @@ class ProgressDisplay:
             self._tasks[event.stage] = self._bar.add_task(event.stage, total=None, figures="")
         figures = describe(event).removeprefix(event.stage)
         task = self._tasks[event.stage]
-        self._bar.update(task, completed=event.done, total=event.total, figures=figures.strip())
+        done, total = event.done, event.total
+        if event.fraction is not None:
+            done, total = event.fraction, 1.0
+        self._bar.update(task, completed=done, total=total, figures=figures.strip())
 
 
 def describe(event: Progress) -> str:
-    """ "solving 12 of 1000 (gap 3e-07)"."""
+    """ "read 5 of 10", "solve 12 passes (gap 3e-07, --tol 1e-06)"."""
     total = "" if event.total is None else f" of {_count(event.total)}"
+    unit = f" {event.unit}" if event.unit else ""
     note = f" ({event.note})" if event.note else ""
-    return f"{event.stage} {_count(event.done)}{total}{note}"
+    return f"{event.stage} {_count(event.done)}{total}{unit}{note}"
 
 
 def _count(done: float) -> str:

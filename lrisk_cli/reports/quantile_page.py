@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from lrisk_cli.errors import join_words
 from lrisk_cli.evaluation.quantiles import TAIL, Compared, better_from
 from lrisk_cli.reports.facts import Fact
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
@@ -107,6 +108,7 @@ def _differences(results: "QuantileResults") -> list[Block]:
     ):
         ticks = [tick for tick in TICKS[name] if tick >= first]
         part = [_cut(line, comparison.levels >= first) for line in lines]
+        reach = _reach(part, 0.99)
         plot = Plot(
             title=title,
             alternative=f"Difference of the loss quantiles to those of {baseline}, against the "
@@ -117,9 +119,9 @@ def _differences(results: "QuantileResults") -> list[Block]:
             y_percent=relative,
             ticks={tick: f"{tick:g}" for tick in ticks},
             x_range=(first, 1.0),
-            y_range=_reach(part, 0.99 if first == 0.0 else 1.0),
+            y_range=reach,
             guides=[Guide("y", 0.0)],
-            note=remark,
+            note=remark + _beyond(part, reach, percent=relative),
             data=data,
         )
         figures.append(draw(plot, name))
@@ -158,6 +160,18 @@ def _reach(lines: Sequence[Series], last: float) -> tuple[float, float]:
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
     margin = 0.25 * (high - low) or 1.0
     return low - margin, high + margin
+
+
+def _beyond(lines: Sequence[Series], reach: tuple[float, float], *, percent: bool) -> str:
+    """What the axis leaves out: the largest loss, where it is far off, and the ends of bands."""
+    low, high = reach
+    last = [float(line.y[-1]) for line in lines]
+    far = [y for y in last if not low <= y <= high]
+    words = [f"{100.0 * y:.3g} %" if percent else brief(y) for y in far]
+    bands = [each for line in lines for each in (line.low, line.high) if each is not None]
+    cut = any(np.nanmin(each) < low or np.nanmax(each) > high for each in bands if len(each))
+    remarks = [f" At p = 1 the difference is {join_words(words)}, beyond the axis."] if far else []
+    return "".join([*remarks, *([" The bands go on beyond the axis."] if cut else [])])
 
 
 def _where(results: "QuantileResults") -> str:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lrisk_cli.errors import opt
+from lrisk_cli.evaluation.metric import Better
 from lrisk_cli.evaluation.paired_losses import Group
 from lrisk_cli.evaluation.quantiles import Compared, Comparison, better_from
 from lrisk_cli.reports.chart import draw_bars
-from lrisk_cli.reports.facts import Fact, gate_row, note_facts, number, plain, rows_fact
+from lrisk_cli.reports.facts import Fact, note_facts, number, plain, rows_fact
+from lrisk_cli.reports.figure_facts import better_marked
 from lrisk_cli.reports.model_facts import describe_model
-from lrisk_cli.reports.terminal import print_facts, print_rows
+from lrisk_cli.reports.terminal import print_facts, print_named_gates, print_rows, print_text
 from lrisk_cli.types import Array
 
 if TYPE_CHECKING:
@@ -33,10 +35,7 @@ def print_quantiles(results: "QuantileResults") -> None:
     if results.groups:
         print()
         _print_groups(results)
-    if results.gate_results:
-        print()
-        gates = [[*gate_row(result), model or ""] for model, result in results.gate_results]
-        print_rows(gates, numbers=False)
+    print_named_gates(results.gate_results)
 
 
 def quantile_facts(results: "QuantileResults") -> list[Fact]:
@@ -104,7 +103,7 @@ def _who(model: "NamedModel") -> str:
 def _print_compared(results: "QuantileResults", model: "NamedModel", compared: Compared) -> None:
     comparison = results.comparison
     names = f"{plain(model.name)} against {plain(results.baseline.name)}"
-    print(f"{names}: {finding(comparison, compared)}")
+    print_text(f"{names}: {finding(comparison, compared)}")
     print()
     heads = ["loss quantile", "baseline", "model", "difference", "95 % interval", "of mean loss"]
     of_levels, of_means = quantile_rows(results, compared), mean_rows(comparison, compared)
@@ -122,8 +121,7 @@ def quantile_rows(
     return [
         [
             f"{level:g}",
-            spell(comparison.losses.values[i]),
-            spell(compared.losses.values[i]),
+            *_two(comparison.losses.values[i], compared.losses.values[i], spell),
             spell(difference.values[i]),
             ends(difference.low[i], difference.high[i]),
             percent(normalised[i]),
@@ -142,8 +140,13 @@ def mean_rows(
         ("mean", compared.mean, comparison.mean),
     ):
         share = percent(float(comparison.normalised(np.array(theirs - ours))))
-        rows.append([name, spell(theirs), spell(ours), spell(theirs - ours), "", share])
+        rows.append([name, *_two(theirs, ours, spell), spell(theirs - ours), "", share])
     return rows
+
+
+def _two(theirs: float, ours: float, spell: Callable[[float], str]) -> list[str]:
+    """Losses of the baseline and of the model; the better one stands out."""
+    return better_marked(Better.SMALLER, [theirs, ours], [spell(theirs), spell(ours)])
 
 
 def _print_chart(comparison: Comparison, differences: Array) -> None:

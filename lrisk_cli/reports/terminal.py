@@ -1,21 +1,25 @@
 """Results as aligned text on standard output."""
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lrisk_cli.colours import paint
 from lrisk_cli.models.model import Model
 from lrisk_cli.reports.facts import (
     Fact,
     Grid,
     confusion_grid,
     decision_facts,
-    gate_row,
+    interval_facts,
     note_facts,
     plain,
     rows_fact,
 )
 from lrisk_cli.reports.figure_facts import figures_grid, result_fact
+from lrisk_cli.reports.layout import fit_rows, terminal_width
 from lrisk_cli.reports.model_facts import coefficient_grid, model_facts, recorded_rows, run_facts
+from lrisk_cli.tables.places import place_name
 
 if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
     from lrisk_cli.evaluation.gates import GateResult
 
 
+# Longer lines of prose are hard to read.
+WIDEST = 120
 # Classes whose confusion matrix fits a terminal of 80 columns.
 MOST_PRINTED = 8
 
@@ -39,12 +45,13 @@ def print_fit(fits: "Fits") -> None:
     print_grid(figures_grid(model, result.figures, reference))
     print()
     print_saved([result.files.model], "nothing was saved; pass -o MODEL.json to keep it")
+    print_named_gates(fits.gate_results)
 
 
 def print_evaluation(found: "Evaluation") -> None:
     """The figures of a model on a table, and what the gates say."""
     facts = [*model_facts(found.model, found.path), rows_fact(found.counts)]
-    facts += decision_facts(found)
+    facts += [*decision_facts(found), *interval_facts(found)]
     print_facts([*facts, *note_facts(found.notes)])
     print()
     print_grid(figures_grid(found.model, {"value": found.figures}, intervals=found.intervals))
@@ -63,45 +70,75 @@ def print_model(path: str, model: Model) -> None:
         print()
         print_grid(coefficients)
         print()
-        print("Coefficients are per unit of the file; the effect is per deviation of the column.")
+        print_text(
+            "Coefficients are per unit of the file; the effect is per deviation of the column."
+        )
 
 
 def print_saved(paths: Sequence[str | None], otherwise: str) -> None:
     """Where the models are. None: not asked for. otherwise: what to say if none was."""
-    saved = [f"saved to {plain(path)}" for path in paths if path]
+    saved = [f"saved to {plain(place_name(path))}" for path in paths if path]
     print("\n".join(saved) or otherwise)
 
 
-def print_gates(gate_results: "Sequence[GateResult]") -> None:
-    """What the gates say, if there are any."""
+def print_gates(
+    gate_results: "Sequence[GateResult]", models: Sequence[str | None] | None = None
+) -> None:
+    """What the gates say, if there are any. models: that met them, if several could."""
     if gate_results:
+        from lrisk_cli.reports.gates import gates_grid  # a plain fit has none
+
         print()
-        print_rows([gate_row(result) for result in gate_results], numbers=False)
+        grid = gates_grid(gate_results, models)
+        print_rows([grid.heads, *grid.rows], numbers=False)
+
+
+def print_named_gates(gate_results: "Sequence[tuple[str | None, GateResult]]") -> None:
+    """The same of several models, which are named."""
+    print_gates([result for _, result in gate_results], [model for model, _ in gate_results])
 
 
 def print_facts(facts: Sequence[Fact]) -> None:
-    """Labels and texts, one line each, whatever a file wants the terminal to do."""
+    """Labels and texts, one line each; on a terminal, long texts go on below their beginning."""
     for fact in facts:
         if fact.text and not fact.detail:
             label = "" if fact.continued else fact.label
-            print(plain(f"{label:<12} {fact.text}").rstrip())
+            print_text(f"{label:<12} {fact.text}", margin=13)
 
 
-def print_grid(grid: Grid) -> None:
-    """Columns under their heads; an empty line before each further part of the rows."""
+def print_text(text: str, *, margin: int = 0) -> None:
+    """A sentence as one line; on a terminal as a paragraph, with a margin from its second line."""
+    line = plain(text).rstrip()
+    if not sys.stdout.isatty():
+        print(line)
+        return
+    import textwrap  # on terminals only
+
+    width = min(terminal_width(), WIDEST)
+    wrapped = textwrap.wrap(
+        line, width, subsequent_indent=" " * margin, break_on_hyphens=False, break_long_words=False
+    )
+    print("\n".join(wrapped))
+
+
+def print_grid(grid: Grid, *, ragged: bool = False) -> None:
+    """Columns under their heads; an empty line before each further part of the rows.
+
+    ragged: the last column is of sentences.
+    """
     rows = [grid.heads, *grid.rows]
     for at in sorted(grid.divided, reverse=True):
         rows.insert(1 + at, [])
-    print_rows(rows)
+    print_rows(rows, ragged=ragged)
 
 
-def print_rows(rows: Sequence[Sequence[str]], *, numbers: bool = True) -> None:
-    """Columns of text, flush left; but numbers, in all but the first, flush right."""
-    cells = [[plain(cell) for cell in row] for row in rows]
-    n_columns = max(map(len, cells))
-    widths = [max(len(row[k]) for row in cells if k < len(row)) for k in range(n_columns)]
-    for row in cells:
-        first = [cell.ljust(width) for cell, width in zip(row[:1], widths, strict=False)]
-        align = str.rjust if numbers else str.ljust
-        others = [align(cell, width) for cell, width in zip(row[1:], widths[1:], strict=False)]
-        print("  ".join([*first, *others]).rstrip())
+def print_rows(
+    rows: Sequence[Sequence[str]], *, numbers: bool = True, ragged: bool = False
+) -> None:
+    """Columns of text, flush left; but numbers, in all but the first, flush right.
+
+    ragged: the last column is of sentences. They fit the terminal, or 80 columns elsewhere.
+    """
+    width = terminal_width()
+    for line in fit_rows(rows, width, numbers=numbers, ragged=ragged):
+        print("".join(paint(text, style, sys.stdout) if style else text for text, style in line))

@@ -6,7 +6,8 @@ S(t) the mass that the spectrum puts on the levels below t.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import expm1, fsum
+from functools import lru_cache
+from math import ceil, expm1, floor, fsum
 
 import numpy as np
 
@@ -23,10 +24,12 @@ class Family:
 
     `masses(i, n, parameter)` gives S(i/n) - S((i-1)/n) for numbers i of 1..n in a form that does
     not cancel. rising: whether they are non-decreasing in i, otherwise non-increasing.
+    `n_zero(n, parameter)`: of how many of the lightest bins the masses are exactly 0.
     """
 
     masses: Callable[[Array, int, float], Array]
     rising: bool
+    n_zero: Callable[[int, float], int] = lambda *_: 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +67,24 @@ class Spectrum:
     def pieces(self, n_rows: int) -> Iterator[tuple[int, Array]]:
         """Sigma a piece at a time, each with the index where it begins; never held as a whole.
 
-        Of a falling spectrum the last piece comes first, so that all are monotone together.
+        Of a falling spectrum the last piece comes first, so that all are monotone together. Pieces
+        of zeros are left out.
         """
         if self.flat:
             for start in range(0, n_rows, _PIECE):
                 yield start, np.full(min(_PIECE, n_rows - start), 1.0 / n_rows)
             return
-        total = fsum(float(masses.sum()) for _, masses in self._masses(n_rows))
-        for start, masses in self._masses(n_rows):
+        total = _total_mass(self, n_rows)
+        for start, masses in self.masses(n_rows):
             masses /= total
             yield start, np.ascontiguousarray(masses if self.rising else masses[::-1])
 
-    def _masses(self, n_rows: int) -> Iterator[tuple[int, Array]]:
-        """The masses of the bins in pieces, rising from piece to piece and within them."""
+    def masses(self, n_rows: int) -> Iterator[tuple[int, Array]]:
+        """Masses of the bins in pieces, rising from piece to piece and within; none of zeros."""
         family, parameter = FAMILIES[self.name], float(self.parameter or 0.0)
+        n_skipped = family.n_zero(n_rows, parameter) // _PIECE
         starts, most = range(0, n_rows, _PIECE), 0.0
-        for start in starts if family.rising else reversed(starts):
+        for start in (starts if family.rising else starts[::-1])[n_skipped:]:
             i = np.arange(start + 1, min(start + _PIECE, n_rows) + 1, dtype=np.float64)
             masses = family.masses(i, n_rows, parameter)
             masses = np.maximum(masses if family.rising else masses[::-1], most)
@@ -97,18 +102,28 @@ class Spectrum:
         return float(min(1.0, 1.0 / (n_rows * (1.0 - float(self.parameter or 0.0)))))
 
 
+@lru_cache(maxsize=64)
+def _total_mass(spectrum: Spectrum, n_rows: int) -> float:
+    """The sum of the masses, 1 up to rounding; several models are evaluated on the same rows."""
+    return fsum(float(masses.sum()) for _, masses in spectrum.masses(n_rows))
+
+
 def parse_risk(text: str) -> Spectrum:
     """Read `name` or `name:parameter`; a wrong one is refused with a sentence."""
     return Spectrum(*parse_choice(text, "risk", RISKS, RISK_ALIASES, answers=RISK_ANSWERS))
 
 
 def _superquantile(i: Array, n: int, q: float) -> Array:
-    """Mass of (i-1, i] above nq, over n(1-q). nq within rounding of a whole number is that."""
-    below = n * q
-    whole = round(below)
-    if abs(below - whole) <= 4e-16 * n:
-        below = float(whole)
+    """Mass of (i-1, i] above nq, over n(1-q)."""
+    below = _level_rows(n, q)
     return np.clip(i - below, 0.0, 1.0) / (n - below)
+
+
+def _level_rows(n: int, level: float) -> float:
+    """n times a level; the whole number that it is within rounding of."""
+    rows = n * level
+    whole = round(rows)
+    return float(whole) if abs(rows - whole) <= 4e-16 * n else rows
 
 
 def _extremile(i: Array, n: int, r: float) -> Array:
@@ -124,18 +139,19 @@ def _esrm(i: Array, n: int, rho: float) -> Array:
 
 def _subquantile(i: Array, n: int, p: float) -> Array:
     """The superquantile of level 1-p, seen from below: mass of (i-1, i] below np, over np."""
-    kept = n * p
-    whole = round(kept)
-    if abs(kept - whole) <= 4e-16 * n:
-        kept = float(whole)
+    kept = _level_rows(n, p)
     return np.clip(kept - (i - 1.0), 0.0, 1.0) / kept
 
 
 FAMILIES: dict[str, Family] = {
-    "superquantile": Family(_superquantile, rising=True),
+    "superquantile": Family(
+        _superquantile, rising=True, n_zero=lambda n, q: floor(_level_rows(n, q))
+    ),
     "extremile": Family(_extremile, rising=True),
     "esrm": Family(_esrm, rising=True),
-    "subquantile": Family(_subquantile, rising=False),
+    "subquantile": Family(
+        _subquantile, rising=False, n_zero=lambda n, p: n - ceil(_level_rows(n, p))
+    ),
     "lower-extremile": Family(lambda i, n, r: _extremile(n + 1.0 - i, n, r), rising=False),
 }
 

@@ -12,11 +12,12 @@ from time import perf_counter
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from lrisk_cli.native.cholesky import cho_factor_lifted, cho_solve
 from lrisk_cli.native.kernels import core
 from lrisk_cli.solvers.descent import EvaluatedPoint, Precondition, descend, line_search
+from lrisk_cli.solvers.linear_systems import inverse_of, solve_lifted
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.solvers.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
+from lrisk_cli.solvers.softening import first_width, minimise_softly, soften
 from lrisk_cli.types import Array
 
 # Above this many unknowns a bound is polished by L-BFGS instead of Newton steps; at most so many,
@@ -27,9 +28,6 @@ SEARCHED_STEPS, FLATTER = 200, 0.3
 # as it costs, and fewer where one was known that no longer fits.
 MATRIX_SIZE = 2000
 FIRST_ROUND, ROUND, MAX_EVALUATIONS = 30, 15, 600
-# Matrices from this size on are factored in single precision first; what is left of the right side
-# after refinement, relative to it.
-SINGLE_SIZE, MOST_REFINEMENTS, REFINED = 512, 10, 1e-13
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 
@@ -85,6 +83,8 @@ def lower_bound(
     extended precision.
     """
     lam, excess = repair_weights(lam, problem.sigma)
+    if problem.loss.kinked:
+        return _kinked_bound(problem, lam, excess, start, accuracy, until)
     V, at = start, evaluate(problem, lam, start) if near else None
     passes = 1 if near else 0
     if at is None or at.slack(problem.mu) > accuracy:
@@ -98,6 +98,17 @@ def lower_bound(
         at = evaluate_wide(problem, lam, V)
         passes += 1
     return _bound(problem, lam, excess, V, at, passes)
+
+
+def _kinked_bound(
+    problem: Problem, lam: Array, excess: float, start: Array, accuracy: float, until: float
+) -> Bound:
+    """The same for losses with kinks, by the affine functions of a rounded problem."""
+    try:
+        V, soft, passes = _minimise_kinked(problem, lam, start, accuracy, until)
+    except LinAlgError:
+        V, soft, passes = start, soften(problem, first_width(problem, problem.margins(start))), 1
+    return _bound(problem, lam, excess, V, evaluate(soft, lam, V), passes + 1)
 
 
 def _lower(one: Evaluation, other: Evaluation, mu: float) -> bool:
@@ -172,7 +183,9 @@ def weighted_minimiser(
     too large or a matrix cannot be factored, the result is `start`.
     """
     try:
-        if problem.loss.quadratic:
+        if problem.loss.kinked:
+            V, _, passes = _minimise_kinked(problem, lam, start, accuracy, until)
+        elif problem.loss.quadratic:
             V, passes = _ridge(problem, lam), 1
         elif start.size <= NEWTON_SIZE:
             newton = _searched_newton if problem.loss.needs_line_search else _newton
@@ -183,6 +196,17 @@ def weighted_minimiser(
     except LinAlgError:
         return start, 1
     return (V if np.isfinite(V).all() else start), passes
+
+
+def _minimise_kinked(
+    problem: Problem, lam: Array, start: Array, accuracy: float, until: float
+) -> tuple[Array, Problem, int]:
+    """The same for losses with kinks, and the rounded problem to prove a bound with."""
+
+    def minimise(soft: Problem, V: Array, accuracy: float) -> tuple[Array, int]:
+        return _searched_newton(soft, lam, V, accuracy, until)
+
+    return minimise_softly(problem, lam, start, accuracy, minimise)
 
 
 def _ridge(problem: Problem, lam: Array) -> Array:
@@ -197,7 +221,7 @@ def _ridge(problem: Problem, lam: Array) -> Array:
     if by_columns <= by_rows:
         H = problem.gram(lam)
         H[np.diag_indices(d)] += problem.mu
-        return _solve(H, problem.combine((lam * problem.y)[:, None]))
+        return solve_lifted(H, problem.combine((lam * problem.y)[:, None]))
     rows = np.flatnonzero(lam)
     roots = np.sqrt(lam[rows])[:, None]
     H = problem.row_products(rows)
@@ -205,66 +229,8 @@ def _ridge(problem: Problem, lam: Array) -> Array:
     H *= roots.T
     H[np.diag_indices(s)] += problem.mu
     dual = np.zeros((problem.n_rows, 1))
-    dual[rows] = roots * _solve(H, np.multiply(roots, problem.y[rows, None]))
+    dual[rows] = roots * solve_lifted(H, np.multiply(roots, problem.y[rows, None]))
     return problem.combine(dual)
-
-
-def _solve(H: Array, rhs: Array) -> Array:
-    """H^-1 rhs by Cholesky with one step of refinement, H lifted a little where it is singular.
-
-    A large H is factored in single precision, which takes half the time, if refinement makes up
-    for it.
-    """
-    if len(H) >= SINGLE_SIZE:
-        solution = _solve_refined(H, rhs)
-        if solution is not None:
-            return solution
-    inverse = _inverse(H)
-    solution = np.zeros_like(rhs)
-    for _ in range(2):
-        solution += inverse(rhs - H @ solution)
-    return np.ascontiguousarray(solution)
-
-
-def _solve_refined(H: Array, rhs: Array) -> Array | None:
-    """H^-1 rhs to double precision from a factor in single; None where H is too near singular."""
-    from scipy.linalg import cholesky  # three times as quick as NumPy's on a large matrix
-
-    scale = 1.0 / np.sqrt(np.diag(H))[:, None]
-    scaled = H.astype(np.float32)
-    scaled *= scale.astype(np.float32)
-    scaled *= scale.T.astype(np.float32)
-    try:
-        factor = cholesky(scaled, lower=True, check_finite=False).astype(np.float64, order="C")
-    except np.linalg.LinAlgError:
-        return None
-    solution, left = np.zeros_like(rhs), rhs
-    size = float(np.abs(rhs).max())
-    enough = REFINED * size
-    for _ in range(MOST_REFINEMENTS):
-        solution += scale * cho_solve(factor, scale * left)
-        left = rhs - H @ solution
-        before, size = size, float(np.abs(left).max())
-        if not size <= 0.1 * before:
-            break
-    return np.ascontiguousarray(solution) if size <= enough else None
-
-
-def _inverse(H: Array) -> Precondition:
-    """Multiplies by H^-1, nearly where H is singular.
-
-    Unit diagonals first: a lift is then small beside every column, however it is scaled.
-    """
-    size, scale = len(H), 1.0 / np.sqrt(np.diag(H))[:, None]
-    scaled = H * scale
-    scaled *= scale.T
-    factor = cho_factor_lifted(scaled)
-
-    def times(g: Array) -> Array:
-        product = scale * cho_solve(factor, scale * g.reshape(size, -1))
-        return product.reshape(g.shape)
-
-    return times
 
 
 def _newton(
@@ -282,7 +248,7 @@ def _newton(
     for _ in range(NEWTON_STEPS):
         if length <= 2.0 * problem.mu * accuracy or perf_counter() >= until:
             break
-        step = _solve(problem.hessian(Z, lam), gradient.reshape(-1, 1)).reshape(V.shape)
+        step = solve_lifted(problem.hessian(Z, lam), gradient.reshape(-1, 1)).reshape(V.shape)
         decrease = float(np.sum(step * gradient))
         noise = 4.0 * EPS * value
         scale, moved = 1.0, False
@@ -314,7 +280,7 @@ def _searched_newton(
         g = point.gradient
         if float(np.sum(g**2)) <= 2.0 * problem.mu * accuracy or perf_counter() >= until:
             break
-        P = -_solve(problem.hessian(point.kept, lam), g.reshape(-1, 1)).reshape(V.shape)
+        P = -solve_lifted(problem.hessian(point.kept, lam), g.reshape(-1, 1)).reshape(V.shape)
         slope, x = float(np.vdot(g, P)), point.x
         first = step_within(problem, P)
 
@@ -385,5 +351,5 @@ def _lbfgs(
         ended = passes < last or passes >= MAX_EVALUATIONS
         if near(point) or ended or perf_counter() >= until:
             break
-        curvature.inverse, last = _inverse(problem.hessian(point.kept, lam)), last + ROUND
+        curvature.inverse, last = inverse_of(problem.hessian(point.kept, lam)), last + ROUND
     return point.x, passes

@@ -191,4 +191,4 @@ def _run(job: Job) -> Solution:
     return run_proximal(job, Lbfgs)
 
 
-SPEC = SolverSpec(_run, needs=frozenset({Need.CONVEX_RISK}), suits=_suits)
+SPEC = SolverSpec(_run, needs=frozenset({Need.CONVEX_RISK, Need.SMOOTH_LOSS}), suits=_suits)

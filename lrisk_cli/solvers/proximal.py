@@ -8,6 +8,7 @@ until the gap is proved. Centring makes the answer exact for any nu.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +69,9 @@ class ProximalPoint(ABC):
         self.problem = problem
         self.start = start
         self.solver_run = SolverRun(problem, limits, report, track_ranks=track_ranks)
-        self.project = Projection(problem.spectrum, problem.sigma)
+        self.project: Callable[[Array], tuple[Array, Tied]] = Projection(
+            problem.spectrum, problem.sigma
+        )
         self.centre = np.full(problem.n_rows, 1.0 / problem.n_rows)
         self.nu = 1.0
 
@@ -102,10 +105,18 @@ class ProximalPoint(ABC):
                 break
             self.centre = iterate.lam
             self.nu = max(self.change_of_nu(n_steps, iterate) * self.nu, least)
+            self.prepare(n_steps)
             iterate = self.iterate_at(iterate.W, iterate.Z)
         if not self.solver_run.converged:
-            self.solver_run.prove(iterate.lam, iterate.W)
+            self.prove(iterate.lam, iterate.W)
         return why
+
+    def prepare(self, n_steps: int) -> None:  # noqa: B027  (nothing to prepare for smooth losses)
+        """Prepare the next inner problem after one of so many steps."""
+
+    def prove(self, lam: Array, start: Array, *, near: bool = True) -> None:
+        """Prove a bound with the weights lam, attained near the start."""
+        self.solver_run.prove(lam, start, near=near)
 
     def _prove_best(self) -> None:
         """Prove what can be proved of the best point, with the weights of its sorted losses."""
@@ -181,7 +192,7 @@ class ProximalPoint(ABC):
 
 def run_proximal(job: Job, method: type[ProximalPoint]) -> Solution:
     """Minimise by the method; the mean is one weighted fit."""
-    if job.problem.flat:
+    if job.problem.flat and not job.problem.loss.kinked:
         return solve_mean(job.problem, job.limits, job.report, job.start)
     return method(
         job.problem,

@@ -70,7 +70,7 @@ class Evaluation:
 def evaluate(problem: Problem, lam: Array, V: Array) -> Evaluation:
     """In double precision: one pass over all rows and two over the rows with weight."""
     Z = problem.margins(V)
-    losses, coefs = problem.loss.values_and_derivatives(Z, problem.y)
+    losses, coefs = problem.loss.minorants(Z, problem.y)
     value = float(core.compensated_dot(lam, losses)) + _penalty(problem, V)
     coefs *= lam[:, None]
     lost = _lost(problem, lam, coefs)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from lrisk_cli.errors import InvalidOption, join_words, opt
+from lrisk_cli.losses.base import Loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
@@ -18,6 +19,7 @@ from lrisk_cli.types import Array
 __all__ = [
     "Choice",
     "SolverOptions",
+    "check_loss",
     "check_options",
     "check_risk",
     "choose",
@@ -43,6 +45,8 @@ def choose(problem: Problem, options: SolverOptions) -> Choice:
     if options.solver is not SolverName.AUTO:
         return Choice(options.solver, "asked for")
     lacks = _lacks(rising=not problem.falling, falling=problem.falling)
+    if problem.loss.kinked:
+        lacks.add(Need.SMOOTH_LOSS)
     for name in SOLVERS:
         spec = load_solver(name)
         reason = None if spec.needs & lacks else spec.suits(problem)
@@ -107,6 +111,21 @@ def check_risk(solver: SolverName, risk: Spectrum) -> None:
         "solver",
         f"needs {' and '.join(sorted(unmet))} and {risk} {way} with the loss; choose among "
         f"{', '.join(able)}, or leave it to auto",
+        solver,
+    )
+
+
+def check_loss(solver: SolverName, loss: Loss) -> None:
+    """Refuse a loss with kinks where the solver needs one without."""
+    if not loss.kinked or solver is SolverName.AUTO:
+        return
+    if Need.SMOOTH_LOSS not in load_solver(solver).needs:
+        return
+    able = sorted(name for name in SOLVERS if Need.SMOOTH_LOSS not in load_solver(name).needs)
+    raise InvalidOption(
+        "solver",
+        f"needs {Need.SMOOTH_LOSS} and {loss.name} has one at 0; choose among {', '.join(able)}, "
+        "or leave it to auto",
         solver,
     )
 

@@ -4,6 +4,7 @@ The best point, the best bounds proved, a trace of the run, and the sentence abo
 """
 
 from dataclasses import dataclass, replace
+from math import log
 from time import perf_counter
 
 import numpy as np
@@ -101,6 +102,13 @@ class Solution:
     mean_fit: Array | None = None
 
 
+def _log_fraction(gap: float, tol: float) -> float | None:
+    """How far the gap is from 1 to tol on a logarithmic scale, in [0, 1]; None for no such tol."""
+    if not 0.0 < tol < 1.0:
+        return None
+    return 1.0 if gap <= tol else max(0.0, log(gap) / log(tol))
+
+
 class SolverRun:
     """The run of a solver on a problem: what it reached, what it proved, when it must stop.
 
@@ -151,17 +159,19 @@ class SolverRun:
         *,
         near: bool = True,
         precondition: Precondition | None = None,
+        below: Problem | None = None,
     ) -> None:
         """Try for a better lower bound with the weights lam.
 
         start: a guess of where it is attained; near: the guess may be good enough as it is;
-        precondition: what helps to find a better one.
+        precondition: what helps to find a better one. below: the problem with other losses, whose
+        lower bounds hold for this one and are to be used.
         """
         assert not self.problem.falling  # noqa: S101  (the bound would be false)
         accuracy = 0.1 * self.limits.tol * self.gained
         start = self._V if start is None else start
         bound = lower_bound(
-            self.problem,
+            below or self.problem,
             lam,
             start,
             accuracy,
@@ -201,8 +211,11 @@ class SolverRun:
         bound = None if proved is None else float(self.bound)
         seconds = perf_counter() - self._began
         self._epochs.append(Epoch(self.passes, seconds, objective, bound, gap, rank_changes))
-        note = f"objective {self.best:.6g}" + (f", gap {gap:.1e}" if gap is not None else "")
-        self._report(Progress("solve", self.passes, self.limits.max_passes, note))
+        note, way = f"objective {self.best:.6g}", None
+        if gap is not None:
+            note = f"gap {gap:.1e}, {opt('tol', self.limits.tol)}"
+            way = _log_fraction(gap, self.limits.tol)
+        self._report(Progress("solve", self.passes, None, note, "passes", way))
 
     @property
     def converged(self) -> bool:

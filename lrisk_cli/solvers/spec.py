@@ -40,6 +40,7 @@ class Need(StrEnum):
     CONVEX_RISK = "a convex risk"
     FALLING_RISK = "a falling risk"
     DENSE_ROWS = "dense rows"
+    SMOOTH_LOSS = "a loss without kinks"
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,9 @@ def no_such_column(
             meant = " or ".join(map(repr, near))
             return DataError(f"{label}: no column '{name}'; did you mean {meant}?")
     n_more = len(names) - _MOST_SHOWN
-    shown = ", ".join(names[:_MOST_SHOWN]) + (f" and {n_more} more" if n_more > 0 else "")
+    shown = ", ".join(map(quote_field, names[:_MOST_SHOWN])) + (
+        f" and {n_more} more" if n_more > 0 else ""
+    )
     finding = f"no column matches '{name}'" if pattern else f"no column '{name}'"
     return DataError(f"{label}: {finding}; it has {shown}")
 

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from itertools import chain
@@ -16,92 +16,28 @@ import pyarrow as pa
 from lrisk_cli.errors import UsageError, opt
 from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_of, arrow_texts, true_flags
+from lrisk_cli.tables.places import (
+    delimiter_of,
+    expect,
+    is_expected,
+    is_standard_output,
+    make_folder,
+    output_stream,
+    unwritable,
+)
 
-TABLE_DELIMITERS = {".csv": ",", ".tsv": "\t"}
-TABLE_SUFFIXES = (*TABLE_DELIMITERS, ".parquet")
 ROWS_AT_A_TIME = 65_536
 # Whether cells that a spreadsheet would take for formulas are defused: for the length of a command.
 SPREADSHEET_SAFE: ContextVar[bool] = ContextVar("spreadsheet_safe", default=False)
-# Files that were not there when a command began: it may make them, and not replace them.
-_EXPECTED: ContextVar[frozenset[str]] = ContextVar("expected", default=frozenset())
 _FORMULA = r"^[=+\-@\t\r]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 Column: TypeAlias = npt.NDArray[Any] | pa.Array
 
 
-def check_output(path: str | os.PathLike[str], *, force: bool, table: bool = False) -> None:
-    """UsageError before any work if the file exists, its folder cannot take it, or no format fits.
-
-    table: the file is a table, so its suffix must name a format that write_table knows.
-    """
-    folder = Path(path).parent
-    if not os.fspath(path):
-        raise UsageError("an output is named by an empty text; give it a path")
-    if table:
-        check_suffix(path)
-    mode = _mode(path)
-    if stat.S_ISDIR(mode):
-        raise UsageError(f"{path}: is a folder; name a file in it")
-    if stat.S_ISREG(mode) and not force:
-        raise UsageError(f"{path}: exists; pass {opt('force')} to overwrite it")
-    if not folder.is_dir():
-        raise UsageError(f"{path}: the folder {folder} does not exist; create it first")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"{path}: the folder {folder} is not writable; choose another")
-    expect(path, force=force)
-
-
-def expect(path: str | os.PathLike[str], *, force: bool) -> None:
-    """Whoever writes this file will make it, and replace it only by force."""
-    place = {os.path.realpath(path)}
-    _EXPECTED.set(_EXPECTED.get() - place if force else _EXPECTED.get() | place)
-
-
-def _mode(path: str | os.PathLike[str]) -> int:
-    """What is at a path that is to be written; 0 for nothing. UsageError if nothing can be."""
-    try:
-        return os.stat(path).st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return 0
-    except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: str | os.PathLike[str], error: OSError) -> UsageError:
-    reason = error.strerror or str(error)
-    return UsageError(f"{path}: cannot be written ({reason}); choose another place")
-
-
-def check_suffix(path: str | os.PathLike[str]) -> None:
-    """UsageError if write_table knows no format of this suffix."""
-    suffix = Path(path).suffix
-    if suffix.lower() not in TABLE_SUFFIXES:
-        raise UsageError(
-            f"{path}: unknown kind of table '{suffix}'; use {', '.join(TABLE_SUFFIXES)}"
-        )
-
-
-def check_apart(
-    outputs: Sequence[str | os.PathLike[str] | None], inputs: Sequence[str | os.PathLike[str]]
-) -> None:
-    """UsageError if two outputs are the same file, or one of them would replace an input.
-
-    None among the outputs: one that was not asked for.
-    """
-    taken = {os.path.realpath(path): "also an input" for path in inputs}
-    for path in outputs:
-        if path is None:
-            continue
-        place = os.path.realpath(path)
-        if place in taken:
-            raise UsageError(f"{path}: is {taken[place]}; give the output a path of its own")
-        taken[place] = "named for two outputs"
-
-
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Put the bytes at `path`, whole or not at all."""
-    _replace(Path(path), lambda temporary: _write_pieces(temporary, iter((data,))))
+    _write_text(path, iter((data,)))
 
 
 def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> None:
@@ -109,15 +45,14 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> 
 
     NaN and null are empty fields in text and null in Parquet. See SPREADSHEET_SAFE for text.
     """
-    target = Path(path)
     table = _as_table(columns)
-    delimiter = TABLE_DELIMITERS.get(target.suffix.lower())
+    delimiter = delimiter_of(path)
     if delimiter is None:
         import pyarrow.parquet as pq  # takes a while to load
 
-        _replace(target, lambda temporary: pq.write_table(table, temporary))
+        _replace(Path(path), lambda temporary: pq.write_table(table, temporary))
     else:
-        _replace(target, lambda temporary: _write_pieces(temporary, _text_of(table, delimiter)))
+        _write_text(path, _text_of(table, delimiter))
 
 
 def write_parts(
@@ -132,15 +67,13 @@ def write_parts(
     A part becomes a row group of a Parquet file, or is joined with others to one of group_rows, or
     fewer where these would have more than group_cells together.
     """
-    target = Path(path)
     tables = map(_as_table, parts)
-    delimiter = TABLE_DELIMITERS.get(target.suffix.lower())
+    delimiter = delimiter_of(path)
     if delimiter is None:
         groups = _regrouped(tables, group_rows, group_cells) if group_rows else tables
-        _replace(target, lambda temporary: _write_row_groups(temporary, groups))
+        _replace(Path(path), lambda temporary: _write_row_groups(temporary, groups))
     else:
-        texts = _texts_of(tables, delimiter)
-        _replace(target, lambda temporary: _write_pieces(temporary, texts))
+        _write_text(path, _texts_of(tables, delimiter))
 
 
 def write_csv_parts(stream: BinaryIO, parts: Iterable[Mapping[str, Column]]) -> None:
@@ -148,12 +81,23 @@ def write_csv_parts(stream: BinaryIO, parts: Iterable[Mapping[str, Column]]) -> 
     stream.writelines(_texts_of(map(_as_table, parts), ","))
 
 
+def _write_text(path: str | os.PathLike[str], pieces: Iterator[bytes]) -> None:
+    """Pieces of one text, to a file as a whole or piece by piece to standard output."""
+    if is_standard_output(path):
+        stream = output_stream()
+        stream.writelines(pieces)
+        stream.flush()
+    else:
+        _replace(Path(path), lambda temporary: _write_pieces(temporary, pieces))
+
+
 def _replace(target: Path, write: Callable[[str], object]) -> None:
     """Let `write` fill a temporary file beside the target, then give it the target's name.
 
-    A link is followed; a device or pipe is written to as it is.
+    A link is followed; a device or pipe is written to as it is. Folders that are missing are made.
     """
     named = target
+    made: list[Path] = []
     try:
         if target.exists() and not target.is_file():
             write(str(target))
@@ -161,21 +105,26 @@ def _replace(target: Path, write: Callable[[str], object]) -> None:
         target = Path(os.path.realpath(target))
         temporary = str(target.parent / f".lrisk-{os.urandom(8).hex()}")
         try:
+            made = make_folder(target.parent)
             _create(temporary, target)
             write(temporary)
             _flush(temporary)
-            if str(target) in _EXPECTED.get():
+            if is_expected(target):
                 _name_new(temporary, target, named)
             else:
                 os.replace(temporary, target)
         except BaseException:
             # A signal may arrive before the file is made, or after it has got its name.
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError, NotADirectoryError):
                 os.unlink(temporary)
+            for folder in reversed(made):
+                with suppress(OSError):  # it may hold other files by now
+                    folder.rmdir()
             raise
-        _flush(str(target.parent))
+        for folder in (target.parent, *(each.parent for each in made)):
+            _flush(str(folder))
     except OSError as error:
-        raise _unwritable(named, error) from error
+        raise unwritable(named, error) from error
 
 
 def _name_new(temporary: str, target: Path, named: Path) -> None:

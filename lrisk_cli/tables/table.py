@@ -17,13 +17,8 @@ from lrisk_cli.tables.column_types.registry import DTYPES, convert_type
 from lrisk_cli.tables.inputs import PLAIN, Inputs, Spelling
 from lrisk_cli.tables.memory import Allowance, make_allowance
 from lrisk_cli.tables.named_columns import find_dtypes, no_such_column
-from lrisk_cli.tables.outputs import (
-    check_apart,
-    check_output,
-    write_bytes,
-    write_parts,
-    write_table,
-)
+from lrisk_cli.tables.outputs import write_bytes, write_parts, write_table
+from lrisk_cli.tables.places import check_apart, check_output
 from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.reader import TableFile
 from lrisk_cli.tables.schema import check_dates, check_same_columns, infer_types, inspect_files

@@ -9,15 +9,16 @@ from sklearn.linear_model import HuberRegressor, PoissonRegressor
 from sklearn.metrics import mean_poisson_deviance
 
 from helpers.program import write_csv
-from lrisk_cli.api.compare import make_job, run
+from lrisk_cli.api.compare import FitsOptions, make_job, run
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import UsageError
 from lrisk_cli.evaluation.comparison import Comparison
 from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.evaluation.splits import folds
 from lrisk_cli.features.options import KernelOptions
-from lrisk_cli.models.options import Penalty, RowLoss
+from lrisk_cli.models.options import ModelOptions, Penalty, RowLoss
 from lrisk_cli.progress import silent
+from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.tables.options import Data
 
 CLAIMS = str(Path(__file__).parents[2] / "sample_data/claims.csv")
@@ -32,10 +33,15 @@ def compared(
 ) -> Comparison:
     asked = Methods(**{"risk": ("mean",), **methods})
     splits = ComparisonSplits(cv=None if test else 3, test=test)
-    job = make_job(
-        Data(data=(data,)), columns, asked, RowLoss(loss=loss), Penalty(l2=0.01), KernelOptions(),
-        splits, seed=0, html=None,
+    fits = FitsOptions(
+        asked, RowLoss(loss=loss), Penalty(l2=0.01), ModelOptions(), KernelOptions(), Stopping(),
+        Solver(), seed=0,
     )  # fmt: skip
+    fits = FitsOptions(
+        asked, RowLoss(loss=loss), Penalty(l2=0.01), ModelOptions(), KernelOptions(), Stopping(),
+        Solver(), seed=0,
+    )  # fmt: skip
+    job = make_job(Data(data=(data,)), columns, fits, splits, html=None)
     return run(job, silent, force=False)
 
 

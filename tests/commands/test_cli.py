@@ -247,7 +247,7 @@ def test_an_endless_fit_can_be_stopped_and_says_how_far_it_got(tmp_path):
         program.send_signal(signal.SIGINT)
         assert program.wait(10) == 130
         (line,) = program.stderr.read().splitlines()
-        assert re.match(r"lrisk: interrupted at solve [\d,.]+ of 1,000,000,000,000 \(", line)
+        assert re.match(r"lrisk: interrupted at solve [\d,.]+ passes \(", line)
         assert program.stdout.read() == ""
     assert sorted(path.name for path in folder.iterdir()) == before
 

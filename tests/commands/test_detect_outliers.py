@@ -354,7 +354,7 @@ def test_people_read_what_is_expected_and_where_the_rest_is(folder):
     assert run.returncode == 1
     assert "outliers     3 rows (1 %) have a score above " in run.stdout
     assert "price 99,999 where " in run.stdout
-    assert "gate n_rows<1000  FAILED  n_rows is 300" in run.stdout
+    assert "n_rows  FAILED  300  at least 1000" in run.stdout
     assert "pass -o RANKING.csv to keep the ranking of all rows" in run.stdout
     narrow = lrisk(folder, "detect-outliers", "bad.csv", *PRICE, "--quiet",
                    env={**os.environ, "COLUMNS": "70"})  # fmt: skip

@@ -284,3 +284,33 @@ def test_model_files_whose_loss_cannot_be_are_damaged(
     said = refusal(lrisk(folder, "predict", "m.json", "claims.csv"), 4)
     assert "damaged model file" in said
     assert finding in said
+
+
+# Quantiles
+
+
+def test_a_quantile_is_fitted_evaluated_and_predicted_in_units_of_the_target(folder: Path) -> None:
+    for standardize in ("both", "none"):
+        fit(folder, "--target", "price", "--loss", "quantile:90%", "--standardize", standardize,
+            "--l2", "1e-6", "--max-passes", "5000", data="prices.csv")  # fmt: skip
+        q = predictions(folder, data="prices.csv")
+        y = column(folder, "price", "prices.csv")
+        run = lrisk(folder, "evaluate", "m.json", "prices.csv", "--quiet", "--json")
+        figures = document(run)["metrics"]
+        losses = np.maximum(0.9 * (y - q), -0.1 * (y - q))
+        assert figures["pinball"] == pytest.approx(losses.mean())
+        assert figures["mean"] == pytest.approx(losses.mean())
+        assert figures["below"] == pytest.approx(np.mean(y <= q))
+        # Three coefficients: at the optimum without penalty as many targets are met exactly.
+        assert figures["below"] == pytest.approx(0.9, abs=4 / N_ROWS)
+        assert "r2" not in figures
+
+
+def test_a_tail_risk_of_a_quantile_says_that_it_predicts_none(folder: Path) -> None:
+    words = ("--target", "price", "--loss", "quantile:0.9")
+    notes = fit(folder, *words, data="prices.csv", risk="extremile:2")["notes"]
+    assert any("predictions are not quantiles of the target" in note for note in notes)
+    notes = fit(folder, *words, data="prices.csv")["notes"]
+    assert not any("quantiles of the target" in note for note in notes)
+    run = lrisk(folder, "fit", "prices.csv", *words, "--solver", "lbfgs")
+    assert "needs a loss without kinks" in refusal(run, 2)

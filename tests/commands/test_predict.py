@@ -209,7 +209,7 @@ def test_outputs_are_checked_before_the_work(tmp_path, command, flag):
     begin = [command, "price.json", "houses.csv", flag]
     assert "kept.csv: exists; pass --force" in refusal(lrisk(folder, *begin, "kept.csv"), 2)
     assert (folder / "kept.csv").read_text() == "precious"
-    assert "absent" in refusal(lrisk(folder, *begin, "absent/out.csv"), 2)
+    assert "is not a folder" in refusal(lrisk(folder, *begin, "kept.csv/out.csv"), 2)
     assert "out.xls" in refusal(lrisk(folder, *begin, "out.xls"), 2)
     forced = lrisk(folder, *begin, "./houses.csv", "--force")
     assert "./houses.csv: is also an input; give the output a path" in refusal(forced, 2)

@@ -101,7 +101,7 @@ def test_a_key_is_known_for_every_long_flag_of_every_command():
         ("sede = 1", "lrisk.toml: unknown key 'sede'; did you mean seed?"),
         ("[fit]\nrisc = 'mean'", "lrisk.toml, [fit]: unknown key 'risc'; did you mean risk?"),
         ("[fitt]\nrisk = 'mean'", "lrisk.toml: unknown table 'fitt'; did you mean fit?"),
-        ("[fit]\nfail-on = 'rmse>1'", "lrisk.toml, [fit]: unknown key 'fail-on'"),
+        ("[fit]\nintervals = true", "lrisk.toml, [fit]: unknown key 'intervals'"),
         ("[fit]\nmax_passes = 1\nmax-passes = 2", "[fit]: max-passes is given twice"),
         ("verbose = true", "verbose is no setting; pass --verbose on the command line"),
         ("seed = 'one'", "lrisk.toml: seed takes a whole number; got 'one'"),

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 from helpers.docs import markdown_table
-from helpers.program import document, lrisk, refusal
+from helpers.program import document, lrisk, refusal, run_here
 from lrisk_cli.evaluation.constant_model import class_entropy
 from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
 from lrisk_cli.evaluation.warning_rules import milder_risk
@@ -280,3 +280,37 @@ def test_a_difference_within_chance_is_no_miscalibration():
     assert few.off() == []
     assert [each.code for each in many.off()] == [0, 1]
     assert many.off()[0].ratio == pytest.approx(1.0 / 3.0)
+
+
+def test_reports_on_several_models_say_of_which_they_warn(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    coins = {"x": x, "y": rng.permutation(np.repeat(["a", "b"], [190, 210]))}
+    write(folder / "coins.csv", coins)
+    harsh = ("--risk", "superquantile:0.9", "--json", "--quiet")
+    report = ("quantile-report", "coins.csv", "--target", "y", "--repeats", "2", *harsh)
+    found = document(run_here(capsys, *report))["warnings"]
+    said = {(each["code"], each["text"].partition(": ")[0]) for each in found}
+    assert ("constant_predictions", "superquantile:0.9") in said
+    assert ("no_gain", "superquantile:0.9") in said
+    compare = ("compare", "coins.csv", "--target", "y", "--cv", "2", "--rival", "erm", *harsh)
+    found = document(run_here(capsys, *compare))["warnings"]
+    said = {(each["code"], each["text"].partition(": ")[0]) for each in found}
+    assert said == {("below_majority", "superquantile:0.9")}
+    numbers = (
+        "compare",
+        "line.csv",
+        "--target",
+        "y",
+        "--test",
+        "odd.csv",
+        "--rival",
+        "erm",
+        *harsh,
+    )
+    found = document(run_here(capsys, *numbers))["warnings"]
+    assert [each["code"] for each in found] == ["r2_below_zero"]
+    for arguments in (("compare", "line.csv", "--target", "y", "--cv", "2"),
+                      ("quantile-report", "line.csv", "--target", "y")):  # fmt: skip
+        assert document(run_here(capsys, *arguments, *harsh))["warnings"] == []

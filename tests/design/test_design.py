@@ -352,7 +352,8 @@ def test_columns_whose_squares_underflow_are_standardised_like_others(tmp_path, 
 def test_two_usable_rows_are_needed(tmp_path):
     assert "1 of 1 rows can be used; two are needed" in refusal(tmp_path, ROWS.slice(0, 1))
     many = pa.table({"x": np.arange(2000.0), "y": [f"name {k}" for k in range(2000)]})
-    assert "2000 classes, more than 1000" in refusal(tmp_path, many, DesignOptions("y"))
+    classes = DesignOptions("y", task=Task.CLASSIFICATION)
+    assert "2000 classes, more than 1000" in refusal(tmp_path, many, classes)
 
 
 # EffectiveOption-out rows

@@ -30,6 +30,8 @@ KINDS = {
     "classification": needs_of(Task.CLASSIFICATION),
     "many classes": needs_of(Task.CLASSIFICATION, ["accuracy"]),
     "poisson": needs_of(Task.REGRESSION, ["rmse", "mean_deviance"]),
+    "quantile": needs_of(Task.REGRESSION, ["rmse", "pinball"]),
+    "logarithms": needs_of(Task.REGRESSION, ["rmse", "log_rmse"]),
     "clusters": OF_CLUSTERS,
     "labelled clusters": OF_CLUSTERS | OF_LABELS,
     "pairs": OF_PAIRS,
@@ -98,8 +100,8 @@ def test_what_judges_predictions_can_choose_between_models(name):
     if measures_predictions(name):
         assert check_metric(name, Task.AUTO) == name
     else:
-        of_rows = metrics_of([Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.WARNINGS])
-        assert name in {*of_rows, "majority_accuracy"}
+        of_rows = metrics_of([Needs.ROWS, Needs.CELLS, Needs.FIT, Needs.WARNINGS, Needs.INTERVALS])
+        assert name in {*of_rows, "majority_accuracy", "below"}
         with pytest.raises(UsageError, match="does not evaluate predictions; choose a risk"):
             check_metric(name, Task.AUTO)
 

@@ -14,7 +14,7 @@ __all__ = [
 ]  # fmt: skip
 EVERY_LOSS = [
     make_loss("squared"), make_loss("logistic", 2), make_loss("logistic", 4),
-    make_loss("huber:0.7"), make_loss("poisson"),
+    make_loss("huber:0.7"), make_loss("poisson"), make_loss("quantile:0.8"),
 ]  # fmt: skip
 
 

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from outside.conventions import SAME, explain_cell, explain_name
+from outside.conventions import SAME, explain_cell, explain_name, is_nameless
 from outside.readings import Cell, Nested, ReadColumn, Reading
 
 SHOWN = 5
@@ -37,13 +37,20 @@ def compare(ours: Reading, theirs: Reading) -> Comparison:
         return Comparison("refused", refusal=theirs.refusal)
     assert ours.columns is not None
     found = _Found()
-    if len(ours.columns) != len(theirs.columns):
-        found.add(None, f"{len(ours.columns)} columns, {len(theirs.columns)} there")
+    columns = list(enumerate(theirs.columns, 1))
+    with_names = [
+        (at, each) for at, each in columns if _known(each) or not is_nameless(at, each.name)
+    ]
+    if len(ours.columns) == len(with_names) < len(columns):
+        found.add("nameless-empty", "")
+        columns = with_names
+    if len(ours.columns) != len(columns):
+        found.add(None, f"{len(ours.columns)} columns, {len(columns)} there")
     else:
-        for at, (one, other) in enumerate(zip(ours.columns, theirs.columns, strict=True), 1):
+        for one, (at, other) in zip(ours.columns, columns, strict=True):
             explained = explain_name(at, one.name, other.name)
             found.add(explained, f"column {at} is named {one.name!r}, {other.name!r} there")
-        _compare_rows(ours, theirs, found)
+        _compare_rows(ours, replace(theirs, columns=[each for _, each in columns]), found)
     verdict = "different" if found.n else ("conventions" if found.conventions else "same")
     return Comparison(verdict, dict(found.conventions), tuple(found.sentences), found.n)
 

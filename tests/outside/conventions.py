@@ -29,6 +29,7 @@ CONVENTIONS = {
     "microseconds": "points in time are read to the microsecond",
     "nested": "lists, structures and bytes are refused unless excluded",
     "column-name": "a column without a name is column_N, a repeated name NAME.2",
+    "nameless-empty": "a column with neither a name nor a value is left out, with a note",
     "name-spaces": "names keep the spaces around them",
     "blank-line": "a line without any character is no row; one of spaces is a row",
 }
@@ -206,14 +207,15 @@ def explain_name(position: int, ours: str, theirs: str) -> str | None:
     if ours == theirs:
         return SAME
     rules: list[tuple[str, Callable[[], bool]]] = [
-        ("column-name", lambda: ours == f"column_{position}" and _is_nameless(position, theirs)),
+        ("column-name", lambda: ours == f"column_{position}" and is_nameless(position, theirs)),
         ("column-name", lambda: _is_repetition(ours, theirs)),
         ("name-spaces", lambda: ours.strip() == theirs.strip()),
     ]
     return next((name for name, applies in rules if applies()), None)
 
 
-def _is_nameless(position: int, theirs: str) -> bool:
+def is_nameless(position: int, theirs: str) -> bool:
+    """Whether another program made up the name of a column, or left it empty. position: from 1."""
     names = ("", f"Unnamed: {position - 1}", f"column{position - 1}", f"column{position - 1:02d}")
     return theirs.strip() in names or bool(re.fullmatch(r"column\d+|_\d*|C\d+", theirs.strip()))
 

@@ -49,6 +49,14 @@ def test_a_planted_difference_is_found(changes):
     assert comparison.n_findings == 1
 
 
+def test_columns_without_names_and_values_are_left_out_by_convention():
+    empty = [None, None, None]
+    comparison = compare(OURS, theirs(**{"Unnamed: 2": empty, "column3": empty}))
+    assert (comparison.verdict, comparison.conventions) == ("conventions", {"nameless-empty": 1})
+    assert compare(OURS, theirs(**{"Unnamed: 2": [None, "b", None]})).verdict == "different"
+    assert compare(OURS, theirs(more=empty)).verdict == "different"
+
+
 def test_a_missing_row_is_found():
     other = Reading([ReadColumn("x", [1.5, -3.0]), ReadColumn("t", ["a", "NA"])], 2)
     ours = Reading([NUMBERS, replace(TEXTS, cells=["a", "b", "NA"])], 3)

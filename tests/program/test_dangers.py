@@ -107,7 +107,7 @@ def test_kernels_start_nothing(path):
 # Where files are made, and by what name: that of an option or a variable, never a cell.
 WRITERS = {
     "tables/outputs.py": "the name of an output, and a random name beside it",
-    "api/fit_files.py": "the folder of an output, for several risks",
+    "tables/places.py": "folders of an output that are missing",
     "commands/gate_results.py": "the summary that GitHub names in a variable",
     "reports/figures.py": "a picture in memory",
     "cli.py": "the null device",

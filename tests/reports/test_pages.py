@@ -285,8 +285,8 @@ def test_a_page_is_not_written_over_a_file_or_into_nowhere(tmp_path):
                     ["fit", "houses.csv", "--target", "price"]):  # fmt: skip
         run = lrisk(folder, *command, "--html", "houses.csv")
         assert "houses.csv: exists; pass --force" in refusal(run, 2)
-        run = lrisk(folder, *command, "--html", "absent/page.html")
-        assert "the folder absent does not exist" in refusal(run, 2)
+        run = lrisk(folder, *command, "--html", "price.json/page.html")
+        assert "price.json is not a folder" in refusal(run, 2)
     run = lrisk(folder, "evaluate", "price.json", "houses.csv", "--html", "price.json", "--force")
     assert "price.json: is also an input" in refusal(run, 2)
     assert json.loads((folder / "price.json").read_text())["format"] == "lrisk-model"

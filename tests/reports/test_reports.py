@@ -103,7 +103,7 @@ def test_an_evaluation_shows_figures_intervals_and_gates(capsys):
     intervals = {"mean": (0.4, 0.6)}
     print_evaluation(evaluation(RowCounts(3, 3, {}), intervals, gate_results))
     out = capsys.readouterr().out
-    losses, errors = out.split("off by, in price")
+    losses, errors = out.partition("gate ")[0].split("off by, in price")
     shown = {line.split()[0]: line.split()[1:] for line in losses.splitlines() if line}
     assert shown["mean"] == ["0.5", "0.4", "to", "0.6"]
     assert shown["superquantile:0.9"] == ["12,345.7"]
@@ -114,10 +114,11 @@ def test_an_evaluation_shows_figures_intervals_and_gates(capsys):
     assert shown["mean"] == ["1", "0.894427", "to", "1.09545"]
     assert shown["superquantile:0.9"] == ["157.135"]
     assert shown["r2"] == ["not", "defined"]
-    assert [line.split()[2] for line in out.splitlines() if line.startswith("gate")] == [
-        "FAILED",
-        "FAILED",
-        "passed",
+    assert [line.split() for line in out.splitlines()[-4:]] == [
+        ["gate", "result", "is", "allowed"],
+        ["rmse", "FAILED", "1", "at", "most", "0.5"],
+        ["r2", "FAILED", "not", "defined", "at", "least", "0.1"],
+        ["mean", "passed", "0.5", "at", "most", "1"],
     ]
     assert all(line == line.rstrip() for line in out.splitlines())
 

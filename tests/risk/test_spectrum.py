@@ -204,3 +204,17 @@ def test_pieces_of_a_spectrum_are_its_weights(monkeypatch, name: str, parameter:
     np.testing.assert_allclose(joined, whole, rtol=1e-13, atol=0.0)
     steps = np.diff(joined)
     assert (steps >= 0.0).all() or (steps <= 0.0).all()
+
+
+@pytest.mark.parametrize("name", ["superquantile", "subquantile"])
+@pytest.mark.parametrize("level", [0.001, 0.3, 0.5, 0.95, 0.9999])
+def test_only_pieces_of_zeros_are_left_out(monkeypatch, name: str, level: float) -> None:
+    monkeypatch.setattr(spectra, "_PIECE", 64)
+    spectrum = Spectrum(name, level)
+    for n in (1, 63, 64, 65, 1000):
+        joined = np.zeros(n)
+        for start, piece in spectrum.pieces(n):
+            joined[start : start + len(piece)] = piece
+        np.testing.assert_allclose(joined, spectrum.weights(n), rtol=1e-13, atol=0.0)
+    fraction = 1.0 - level if name == "superquantile" else level
+    assert len(list(spectrum.pieces(6400))) <= 100 * fraction + 2

@@ -198,10 +198,16 @@ def test_an_address_that_is_not_utf8_is_refused(uri):
         open_table([uri])
 
 
-@pytest.mark.parametrize("uri", ["gopher://a/b.csv", "file://[/x", "://"])
+@pytest.mark.parametrize("uri", ["file://[/x", "://"])
 def test_an_address_that_nothing_opens_is_refused(uri):
     with pytest.raises(DataError, match=r"cannot be read \("):
         open_table([uri])
+
+
+@pytest.mark.parametrize("scheme", ["gopher", "http", "sqlite"])
+def test_an_address_of_an_unknown_kind_is_refused_with_those_that_are_read(scheme):
+    with pytest.raises(DataError, match=rf"does not read from {scheme}://, only from file://, s3"):
+        open_table([f"{scheme}://a/b.csv"])
 
 
 # Every command reads alike

@@ -57,7 +57,7 @@ def test_a_pattern_matches_what_fnmatch_does():
     [
         ("ph", "wine.csv: no column 'ph'; did you mean 'pH'"),
         ("alcohol %", "no column 'alcohol %'; did you mean ' alcohol %'?"),
-        ("*zinc*", r"no column matches '\*zinc\*'; it has pH, p,H"),
+        ("*zinc*", r"no column matches '\*zinc\*'; it has pH, \"p,H\""),
         ("t [F]", r"no column 't \[F\]'; did you mean 't \[C\]'\?"),
         ('"*acid"', r"no column '\*acid'; it has"),
         ("Fixed_Acid", "did you mean 'fixed acid'"),

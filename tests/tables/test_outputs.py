@@ -4,6 +4,7 @@ import csv
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from lrisk_cli.errors import UsageError
 from lrisk_cli.tables import outputs
+from lrisk_cli.tables.places import make_folder
 from lrisk_cli.tables.table import check_output, open_table, write_bytes, write_parts, write_table
 
 LINK = os.link
@@ -117,8 +119,11 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path):
 
 
 def test_impossible_outputs_are_refused_before_any_work(tmp_path):
-    with pytest.raises(UsageError, match="does not exist; create it first"):
-        check_output(tmp_path / "no" / "m.json", force=False)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"file is not a folder; choose another name"):
+        check_output(tmp_path / "file" / "new" / "m.json", force=False)
+    with pytest.raises(UsageError, match="is a folder; name a file in it"):
+        check_output(f"{tmp_path}/new/", force=False)
     with pytest.raises(UsageError, match="is a folder; name a file in it"):
         check_output(tmp_path, force=True)
     with pytest.raises(UsageError, match=r"unknown kind of table '\.xls'; use \.csv, \.tsv"):
@@ -293,3 +298,27 @@ def test_the_owner_of_a_file_stays(tmp_path, monkeypatch):
     write_bytes(path, b"newer")
     assert path.read_bytes() == b"newer"
     assert path.stat().st_uid == here.st_uid
+
+
+def test_folders_that_were_made_are_removed_if_the_write_fails(tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "old").mkdir()
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UsageError, match=r"cannot be written \(No space left on device\)"):
+        write_bytes(tmp_path / "old" / "new" / "deep" / "m.json", b"new")
+    assert os.listdir(tmp_path) == ["old"]
+    assert os.listdir(tmp_path / "old") == []
+
+
+def test_a_folder_that_another_command_makes_meanwhile_is_used_and_kept(tmp_path, monkeypatch):
+    make = Path.mkdir
+
+    def late(folder):
+        make(folder)
+        raise FileExistsError(17, "File exists")
+
+    monkeypatch.setattr(Path, "mkdir", late)
+    assert make_folder(tmp_path / "a" / "b") == []
+    assert (tmp_path / "a" / "b").is_dir()

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from lrisk_cli.commands.options.declared import Command, Declared, declared_options, groups_of
+from lrisk_cli.commands.streams import reports_aside
+from lrisk_cli.errors import InvalidOption, opt
 
 
 def flattened(command: Command, *others: Parameter) -> Command:
@@ -25,6 +27,8 @@ def flattened(command: Command, *others: Parameter) -> Command:
         options = {each.word for each in declared} | unseen
         given = {name: value for name, value in values.items() if name not in options}
         with ExitStack() as stack:
+            if _writes_to_standard_output(declared, values):
+                stack.enter_context(reports_aside())
             for group in made.values():
                 if hasattr(group, "during"):
                     stack.enter_context(group.during())
@@ -42,6 +46,15 @@ def flattened(command: Command, *others: Parameter) -> Command:
     )
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
+
+
+def _writes_to_standard_output(declared: tuple[Declared, ...], values: Mapping[str, Any]) -> bool:
+    """Whether an output is named `-`; UsageError where a document would be printed besides."""
+    named = [each for each in declared if each.option.writes and values[each.word] == "-"]
+    if named and values.get("json"):
+        both = f"and {opt(named[0].word)} - both write to standard output"
+        raise InvalidOption("json", f"{both}; give the file a path, or leave out {opt('json')}")
+    return bool(named)
 
 
 def _make_group(

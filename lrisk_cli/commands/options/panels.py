@@ -37,12 +37,7 @@ class PanelCommand(PlainValues, TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, then the options of each panel."""
-        rows: dict[str, list[tuple[str, str]]] = {panel: [] for panel in ("Arguments", *PANELS)}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                names, text = record
-                rows[_panel_of(parameter)].append((_plain_names(names), _plain_default(text)))
+        rows = described(self, ctx)
         width = _width(names for panel in rows.values() for names, _ in panel)
         for panel, records in rows.items():
             if records:
@@ -55,6 +50,17 @@ class PanelCommand(PlainValues, TyperCommand):
             with formatter.section("Examples"):
                 for line in self.examples:
                     formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+def described(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+    """Names and texts of the arguments, then of the options of each panel."""
+    rows: dict[str, list[tuple[str, str]]] = {panel: [] for panel in ("Arguments", *PANELS)}
+    for parameter in command.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record is not None:
+            names, text = record
+            rows[_panel_of(parameter)].append((_plain_names(names), _plain_default(text)))
+    return rows
 
 
 def _panel_of(parameter: Any) -> str:

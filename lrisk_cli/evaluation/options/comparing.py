@@ -129,5 +129,6 @@ class QuantileOutput:
     output: str | None = option(
         short="-o",
         metavar="FILE",
-        help="Write the figures here (.csv, .tsv, .parquet, .json).",
+        writes=True,
+        help="Write the figures here (.csv, .tsv, .parquet, .json); - is standard output.",
     )

@@ -78,6 +78,7 @@ class LossesFile:
 
     losses: str | None = option(
         metavar="FILE",
+        writes=True,
         help="Write every row's target, prediction, loss, weight and rank, or its cluster, "
         "distance, weight, rank and is_outlier (.csv, .tsv, .parquet).",
     )

@@ -39,13 +39,20 @@ class Gates:
         shown=MAX_WORSENING,
     )
     junit: str | None = option(
-        metavar="FILE", help="Write the gates as JUnit XML, which CI systems show."
+        metavar="FILE", writes=True, help="Write the gates as JUnit XML, which CI systems show."
     )
     github: bool = option(
         False,
         help="Annotate a run of GitHub Actions: failed gates, warnings and, where rows are "
         "evaluated, the worst of them; and add to the summary of the step.",
     )
+
+    @property
+    def asked(self) -> bool:
+        """Whether anything of this is asked for."""
+        return bool(self.fail_on or self.warn_on or self.baseline_metrics or self.junit) or (
+            self.max_worsening is not None or self.github
+        )
 
     def parse(
         self, command: str, canonical: "Callable[[str], str]"

@@ -54,6 +54,7 @@ class Validation:
     )
     oof: str | None = option(
         metavar="FILE",
+        writes=True,
         help="Write every row's fold, target, prediction and loss by the fit of `cv` that did not "
         "learn from it (.csv, .tsv, .parquet).",
         panel="Output",
