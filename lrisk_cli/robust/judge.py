@@ -25,7 +25,7 @@ PLAIN, ERROR, GROUP, LEVERAGE, CELL, LABEL, TAIL = range(len(KINDS))
 FEWEST_ROWS, THIN = 2, 5
 # A value that so many rows have, the smallest or largest of a target whose other values hardly
 # repeat, is a part of its own: zeros of a zero-inflated target.
-MASS, REPEATED = 0.1, 0.5
+MASS, FEWEST_MASS, REPEATED = 0.1, 10, 0.5
 # Of a column, at most this fraction can be wrong cells; more are what the column holds.
 MOST_CELLS = 0.05
 # Columns of fewer values are codes and have no wrong cells.
@@ -170,10 +170,11 @@ def _mass(y: Array) -> Flags:
     values, counts = np.unique(y, return_counts=True)
     at = int(np.argmax(counts))
     n, n_rest = len(y), len(y) - int(counts[at])
-    at_the_end = at in (0, len(values) - 1)
-    if counts[at] < MASS * n or not at_the_end or len(values) - 1 <= REPEATED * n_rest:
-        return np.zeros(n, np.bool_)
-    return np.asarray(y == values[at])
+    is_end = at in (0, len(values) - 1)
+    is_large = counts[at] >= max(MASS * n, FEWEST_MASS)
+    if is_end and is_large and len(values) - 1 > REPEATED * n_rest:
+        return np.asarray(y == values[at])
+    return np.zeros(n, np.bool_)
 
 
 def _with_mass(part: Judgement, kept: NDArray[np.intp], alone: Flags) -> Judgement:

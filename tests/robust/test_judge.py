@@ -112,6 +112,19 @@ def test_the_four_outliers_of_a_small_classic_table_are_found_and_no_other() -> 
     assert np.flatnonzero(found.outliers).tolist() == [0, 2, 3, 20]
 
 
+def test_a_lone_leverage_point_of_a_tiny_table_is_found_beside_equal_targets() -> None:
+    """The smallest target of 13 rows occurs twice: that makes no zero-inflated target."""
+    columns, _, rng = plane(13, 3, d=1)
+    y = 2.0 * columns[:, 0] + 0.3 * rng.standard_normal(13)
+    columns[3], y[3] = 8.0, -10.0
+    y[4] = y[3]
+    columns[4] = -5.0
+    found = judged(columns, y)
+    assert np.flatnonzero(found.outliers).tolist() == [3]
+    assert found.kinds[3] == LEVERAGE
+    assert not found.alone.any()
+
+
 def test_a_long_tail_is_named_and_is_no_outlier() -> None:
     columns, f, rng = plane(1000, 4)
     found = judged(columns, f + np.exp(rng.standard_normal(1000)))
