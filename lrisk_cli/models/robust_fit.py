@@ -30,6 +30,8 @@ from lrisk_cli.types import Array
 
 SOLVER = "irls"
 MOST_FITS, SETTLED = 100, 1e-6
+# Where a weighted fit takes so many multiplications, errors settle at this fraction of the scale.
+DEAR, SETTLED_DEAR = 4e9, 1e-2
 # Weighted fits are this accurate, relative to the objective of the first.
 ACCURACY = 1e-8
 # Below this the scale of an exact fit is rounding, and so are errors of a few of it.
@@ -136,11 +138,13 @@ def _fit_numbers(problem: Problem, judged: Judgement, limits: Limits) -> tuple[S
     fixed = judged.fit is not None and judged.fit.method != "MM"
     lam, done = first / n, fixed
     n_fits = 1
+    dear = n * float(problem.shape[0]) ** 2 > DEAR
+    settled = SETTLED_DEAR if dear else SETTLED
     while not done and n_fits < MOST_FITS and perf_counter() < limits.deadline:
         lam = np.where(judged.alone, 1.0, weight(sizes / scale, FIT_TUNING) * trust) / n
         W, more = _weighted(problem, lam, W, limits)
         before, sizes = sizes, _sizes(problem, W)
-        done = float(np.abs(sizes - before).max()) <= SETTLED * scale
+        done = float(np.abs(sizes - before).max()) <= settled * scale
         passes, n_fits = passes + more, n_fits + 1
     bounded = (scale * FIT_TUNING) ** 2 / 6.0 * rho(sizes / scale, FIT_TUNING)
     if fixed:

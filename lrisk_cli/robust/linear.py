@@ -29,7 +29,12 @@ from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Flags, Index
 
 # The start is searched on a sample of so many rows, more for many columns.
-SAMPLE_ROWS, SAMPLE_PER_COLUMN = 1000, 20
+SAMPLE_ROWS, SAMPLE_PER_COLUMN = 1000, 8
+# Multiplications of a weighted fit beyond which all but the last are made on a sample of the rows,
+# of at least so many for each column.
+WHOLE_WORK, WHOLE_ROWS = 4e8, 20
+# Multiplications that the steps of the best candidates may take, and the fewest steps.
+STEP_WORK, FEWEST_STEPS = 1e10, 3
 # Random subsamples of the rows: as many as this many multiplications allow.
 MOST_SUBSETS, FEWEST_SUBSETS, SUBSET_WORK = 500, 20, 4e8
 # Concentration steps of every candidate, and how many of them go on to the end.
@@ -89,6 +94,8 @@ def fit_linear(rows: Rows, y: Array, *, seed: int = 0) -> LinearFit:
     of the rows are suspected. rows: with their constant.
     """
     n, p = rows.shape
+    if n * p * p > WHOLE_WORK and n > WHOLE_ROWS * p:
+        return _fit_large(rows, y, seed)
     some = _sample(n, p, seed)
     beta, scale = _search(*_near(rows.dense_rows(some), y[some]), np.random.default_rng([seed, 5]))
     smallest = 1e-9 * float(np.abs(y).max())
@@ -102,6 +109,19 @@ def fit_linear(rows: Rows, y: Array, *, seed: int = 0) -> LinearFit:
     beta, kept, scale = _reject(rows, y, beta, scale)
     w = kept.astype(np.float64)
     return _finish(rows, y, beta, w, scale, _suspected(kept), "reweighted LTS")
+
+
+def _fit_large(rows: Rows, y: Array, seed: int) -> LinearFit:
+    """The fit to a sample, and one weighted fit of all rows by its weights."""
+    n, p = rows.shape
+    most = max(int(WHOLE_WORK / (p * p)), WHOLE_ROWS * p)
+    some = np.sort(np.random.default_rng([seed, 7]).permutation(n)[:most])
+    found = fit_linear(rows.take(some), y[some], seed=seed)
+    if found.scale == 0.0:
+        return _exact(rows, y, found.beta, 1e-9 * float(np.abs(y).max()))
+    w = weight(_errors(rows, y, found.beta) / found.scale, FIT_TUNING)
+    beta = _weighted(rows, y, w)
+    return _finish(rows, y, beta, w, found.scale, found.suspected, found.method)
 
 
 def _suspected(kept: Flags) -> float:
@@ -149,7 +169,7 @@ def _search(A: Array, y: Array, draws: np.random.Generator) -> tuple[Array, floa
     few = np.union1d(np.argsort(squares, kind="stable")[:KEPT], np.arange(len(fixed)))
     trimmed = np.concatenate([B[:, few], fits.solve(np.ones((1, n)))], axis=1)
     smooth = trimmed
-    for _ in range(LAST_STEPS):
+    for _ in range(_affordable_steps(n, p, smooth.shape[1])):
         errors = fits.errors(smooth)
         smooth = fits.solve(weight(errors / _scales(errors, p), SCALE_TUNING).T)
         trimmed = fits.solve(_nearest(fits.errors(trimmed), n_kept))
@@ -165,6 +185,10 @@ def _search(A: Array, y: Array, draws: np.random.Generator) -> tuple[Array, floa
     return beta, scale
 
 
+def _affordable_steps(n: int, p: int, n_candidates: int) -> int:
+    return int(np.clip(STEP_WORK / (4.0 * n_candidates * n * p * p), FEWEST_STEPS, LAST_STEPS))
+
+
 def _reject_many(
     fits: "_WeightedFits", B: Array, scales: Array, fewest: int, spread: float, handicap: float
 ) -> tuple[float, Array, float]:
@@ -174,7 +198,7 @@ def _reject_many(
     """
     p = len(B)
     errors = fits.errors(B)
-    for _ in range(REJECT_STEPS):
+    for _ in range(min(REJECT_STEPS, _affordable_steps(len(errors), p, len(scales)))):
         sizes = np.abs(errors)
         least = np.partition(sizes, fewest - 1, axis=0)[fewest - 1]
         kept = sizes <= np.maximum(SUSPECT * scales, least)
