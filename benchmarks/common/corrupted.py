@@ -2,10 +2,9 @@
 
 Protocol where the subquantile paper is silent: 80 % of the rows to learn from, standardised by
 their means and deviations, then exactly eps n of them corrupted; l2 = 1/n, gamma = 1/d, an
-intercept; seeds 0..19 draw split and corruption. `lrisk` is the fit of `detect-outliers
---contamination eps`: the search for subquantile:1-eps, then the weighted fit to the inliers. `fit
---risk subquantile:P` ends with the search. Rivals are told eps. The oracle is the mean fit to the
-clean rows (the paper's genie).
+intercept; seeds 0..19 draw split and corruption. `lrisk` is the robust fit of `detect-outliers`,
+which is not told eps. Rivals are told eps. The oracle is the mean fit to the clean rows (the
+paper's genie).
 """
 
 from collections.abc import Sequence
@@ -61,7 +60,7 @@ def compare_methods(
     features = FeatureOptions(kernel, gamma=gamma)
     planted = None if corruption is None else parse_corruption(corruption)
     plan = ComparisonPlan(
-        tuple(FitOptions(parse_risk(risk), features=features, inlier_fit=True) for risk in risks),
+        tuple(FitOptions(parse_risk(risk), features=features, robust=True) for risk in risks),
         tuple(parse_baseline(rival) for rival in rivals),
         planted,
         0.0 if planted is None else planted.fraction,

@@ -6,7 +6,7 @@ Bound: exact kernel at most 2.5x KernelRidge; 500 landmarks 3x Nystroem and Ridg
 Data: generated.
 
 One thread, CPU time, the same arrays, a fifth of the targets wrong; lrisk does what
-`detect-outliers` does: it judges all rows, searches from several starts and refits the inliers.
+`fit --risk subquantile:0.8` does: it judges all rows and searches from several starts.
 Friedman's first function for kernels.
 """
 
@@ -29,7 +29,6 @@ from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.robust.inlier_weights import find_inlier_weights
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.solvers.problem import make_problem
-from lrisk_cli.solvers.reweight import reweight
 from lrisk_cli.solvers.select import SolverOptions, solve
 from lrisk_cli.solvers.solution import Limits, Solution
 
@@ -62,14 +61,13 @@ def spoil(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def robust_fit(X: np.ndarray, y: np.ndarray, options: FeatureOptions) -> Solution:
-    """All that the detection of outliers does to fit a design, at subquantile:0.8."""
+    """All that a fit of subquantile:0.8 does to a design."""
     features = build_features(DenseRows(X), options, constant=True)
     inliers = find_inlier_weights(DenseRows(X), y, LOSS, constant=True).weights
     problem = make_problem(
         features.phi, y, LOSS, parse_risk("subquantile:0.8"), 1.0 / len(y), None, features.outer
     )
-    found = solve(problem, SolverOptions(), Limits(), inliers=inliers)
-    return reweight(problem, found, inliers, Limits())
+    return solve(problem, SolverOptions(), Limits(), inliers=inliers)
 
 
 def row(

@@ -17,6 +17,7 @@ from lrisk_cli.models.model import Model, save_model
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.outliers.detection import (
     Outliers,
+    count_kinds,
     count_named,
     outlier_figures,
     rank_rows,
@@ -94,6 +95,7 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         contamination=job.contamination,
         threshold=subject.threshold,
         n_outliers=int(np.count_nonzero(ranked.outliers)),
+        kinds=count_kinds(subject),
         figures=figures,
         top=ranked.top[: job.top],
         named=count_named(ranked.explained.reasons),

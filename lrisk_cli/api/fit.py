@@ -281,7 +281,7 @@ def _solve(
         from lrisk_cli.api.fit_theory import add_theory
 
         add_theory(results, job.fits, design, features)
-    if not job.reference or all(options.risk.flat for options in job.fits):
+    if not job.reference or all(options.risk.flat and not options.robust for options in job.fits):
         return results, ()
     from lrisk_cli.api.fit_reference import add_reference
 

@@ -24,7 +24,7 @@ from lrisk_cli.models.options import (
     loss_notes,
     suit_columns,
 )
-from lrisk_cli.names import DEFAULT_RISK, FORMER_RISK, ConformalName, RowNorm, Task
+from lrisk_cli.names import DEFAULT_RISK, FORMER_RISK, ConformalName, RowNorm, SolverName, Task
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.solvers.select import SolverOptions
 from lrisk_cli.solvers.solution import Limits
@@ -68,7 +68,9 @@ def make_job(
     how = solver.parse(seed, track_ranks=bool(asked.trace or asked.html))
     features = embedding.parse(kernel.parse())
     fits = make_fits(model, how, stopping.parse(), features)
-    by, notes = choose_scaling(columns.scaling, columns.standardize, model.risks)
+    by, notes = choose_scaling(
+        columns.scaling, columns.standardize, model.risks, robust=model.robust
+    )
     design = suit_columns(
         replace(
             columns.parse(),
@@ -93,7 +95,7 @@ def make_job(
         theory=output.theory,
         trace_rows=output.trace_rows,
         notes=(
-            *default_risk_notes(model.risk),
+            *(() if model.robust else default_risk_notes(model.risk)),
             *loss_notes(fits[0].loss, model.risks, design.on_scale),
             *_choice_notes(validation, fits),
             *notes,
@@ -132,8 +134,12 @@ def make_fits(
 ) -> tuple[FitOptions, ...]:
     """A fit for each risk and penalty; wrong options are refused."""
     loss = parse_loss(model.loss)
+    if model.robust and how.solver is not SolverName.AUTO:
+        raise InvalidOption(
+            "solver", f"is not used by {opt('robust')}; leave it out", str(how.solver)
+        )
     fits = tuple(
-        FitOptions(risk, loss, mu, model.smoothing, model.nu, how, limits, features)
+        FitOptions(risk, loss, mu, model.smoothing, model.nu, how, limits, features, model.robust)
         for risk, mu in product(model.risks, model.penalties)
     )
     for each in fits:

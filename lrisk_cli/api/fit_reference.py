@@ -20,7 +20,11 @@ def add_reference(
 
     Where the mean is one of the risks, its fit is the ordinary one.
     """
-    flat = [result for result, each in zip(results, fits, strict=True) if each.risk.flat]
+    flat = [
+        result
+        for result, each in zip(results, fits, strict=True)
+        if each.risk.flat and not each.robust
+    ]
     if flat:
         reference = Reference(flat[0].model, flat[0].figures)
     else:
@@ -36,6 +40,6 @@ def add_reference(
             )
         reference = Reference(model)
     for result, each in zip(results, fits, strict=True):
-        if not each.risk.flat:
+        if each.robust or not each.risk.flat:
             result.reference = reference
     return ()

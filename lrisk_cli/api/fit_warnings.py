@@ -36,7 +36,7 @@ def fit_warnings(
     if held_out is not None:
         majorities["held out"] = majority(held_out)
     return (
-        *warn_of_learning(model, design),
+        *(warn_of_learning(model, design) if model.robust is None else ()),
         *warn_of_few_rows(*design.rows.shape, tested=validated or len(figures) > 1),
         *warn_of_figures(figures),
         *(warn_of_majority(figures, majorities) if design.encoding.target.classes else ()),

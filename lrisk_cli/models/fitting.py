@@ -47,8 +47,8 @@ LEAST_L2 = float(np.finfo(np.float64).tiny)
 class FitOptions:
     """What to minimise and how. l2 and nu: None for 1/n, and for the paper's nu.
 
-    inlier_fit: after the search for a subquantile, replace what it found by the weighted fit to the
-    inliers; asked for by the detection of outliers only.
+    robust: minimise a bounded function of the losses instead of a risk, see `robust_fit.py`; the
+    risk is the mean then.
     """
 
     risk: Spectrum
@@ -59,7 +59,7 @@ class FitOptions:
     solver: SolverOptions = field(default_factory=SolverOptions)
     limits: Limits = field(default_factory=Limits)
     features: FeatureOptions = field(default_factory=FeatureOptions)
-    inlier_fit: bool = False
+    robust: bool = False
 
     def of_the_mean(self) -> "FitOptions":
         """The certified mean fit with the same loss, penalty and features."""
@@ -171,30 +171,57 @@ def fit_design(
     _check_targets(design, loss)
     problem = state_problem(design, options, features)
     _check_kept_rows(problem, options)
+    if options.robust:
+        return _fit_robustly(design, options, problem, features, inliers)
     if not uses_inlier_weights(problem, options.solver):
         inliers = None
     elif inliers is None:
         inliers = inlier_weights_of(design, options)
     w = None if inliers is None else inliers.weights
     solution = solve(problem, options.solver, options.limits, report, start, w, watch)
-    if w is not None and options.inlier_fit and _trims_rows(options):
-        from lrisk_cli.solvers.reweight import reweight
-
-        solution = reweight(problem, solution, w, options.limits)
     if problem.falling and target.classes:
         _check_kept_classes(problem, solution.lam, target.classes)
+    chosen = choose(problem, options.solver)
+    how = (chosen.solver.value, chosen.reason)
     model = Model(
         encoding=design.encoding,
         loss=loss.name,
         risk=str(options.risk),
         l2=problem.mu,
         coefficients=features.coefficients(solution.W),
-        fit=_record(design, options, problem, solution, inliers),
+        fit=record_fit(design, options, problem, solution, how, inliers),
         feature_map=features.map,
     )
     if target.on is not TargetScale.NONE and not loss.kinked:
         model = replace(model, smearing=_smearing(model, design))
     return Fitted(model, solution, features.notes, inliers)
+
+
+def _fit_robustly(
+    design: Design,
+    options: FitOptions,
+    problem: Problem,
+    features: Features,
+    inliers: "InlierWeights | None",
+) -> Fitted:
+    """The rows that are no outliers, by bounded losses or by weights of labels."""
+    from lrisk_cli.models.robust_fit import SOLVER, solve_robustly
+
+    inliers = inliers or inlier_weights_of(design, options)
+    unit = design.encoding.target.scale
+    solved = solve_robustly(problem, inliers, options.limits, design.label, unit)
+    how = (SOLVER, solved.why)
+    model = Model(
+        encoding=design.encoding,
+        loss=choose_loss(options.loss, design.encoding.target).name,
+        risk=str(options.risk),
+        l2=problem.mu,
+        coefficients=features.coefficients(solved.solution.W),
+        fit=record_fit(design, options, problem, solved.solution, how, inliers),
+        feature_map=features.map,
+        robust=solved.record,
+    )
+    return Fitted(model, solved.solution, (*features.notes, *solved.notes), inliers)
 
 
 def _smearing(model: Model, design: Design) -> float | None:
@@ -230,11 +257,6 @@ def inlier_weights_of(design: Design, options: FitOptions) -> "InlierWeights":
             seed=seed,
             until=options.limits.deadline,
         )
-
-
-def _trims_rows(options: FitOptions) -> bool:
-    """Whether the risk gives zero weight to a fixed fraction of the rows."""
-    return options.risk.name == "subquantile" and options.smoothing is SmoothingName.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,23 +326,25 @@ def _smoothing(options: FitOptions, n_rows: int) -> Smoothing | None:
     return Smoothing(options.smoothing, options.nu or usual)
 
 
-def _record(
+def record_fit(
     design: Design,
     options: FitOptions,
     problem: Problem,
     solution: Solution,
-    inliers: "InlierWeights | None",
+    how: tuple[str, str],
+    inliers: "InlierWeights | None" = None,
 ) -> FitRecord:
+    """How a model was fitted. how: the solver and why."""
     proved, smoothed, smoothing = solution.certificate, solution.smoothed, problem.smoothing
     starts = [
         FitStart(name=each.name, objective=each.objective, rounds=each.rounds)
         for each in solution.starts
     ]
+    counts = solution.counts
     as_read = _as_in_file(design.encoding) and not options.features.embeds
-    choice, counts = choose(problem, options.solver), solution.counts
     return FitRecord(
-        solver=choice.solver.value,
-        solver_reason=choice.reason,
+        solver=how[0],
+        solver_reason=how[1],
         status=solution.status,
         passes=solution.passes,
         objective=solution.objective,
@@ -341,8 +365,6 @@ def _record(
         fingerprint=design.fingerprint,
         cells_filled=design.counts.filled,
         starts=tuple(starts) or None,
-        reweighted=solution.trimmed_objective is not None,
-        trimmed_objective=solution.trimmed_objective,
         contamination=None if inliers is None else inliers.fraction,
         stationarity=solution.stationarity,
         smoothing_error=_smoothing_error(problem),

@@ -28,4 +28,4 @@ def fit_mean(
     W = mean_minimiser(problem, near.solution.mean_fit, MEAN_TOL, until)
     if W is None:
         return None
-    return replace(near.model, risk="mean", coefficients=features.coefficients(W))
+    return replace(near.model, risk="mean", robust=None, coefficients=features.coefficients(W))

@@ -27,6 +27,7 @@ from lrisk_cli.models.model_file import (
     FeatureEntry,
     FitRecord,
     ModelFile,
+    RobustRecord,
     TargetScaleEntry,
     encode_file,
 )
@@ -61,6 +62,7 @@ class Model:
     feature_map: FeatureMap = field(default_factory=LinearMap)
     cross_validation: CrossValidationRecord | None = None
     holdout: HoldoutRecord | None = None
+    robust: RobustRecord | None = None
     smearing: float | None = None
     calibration: CalibrationRecord | None = None
     conformal: ConformalRecord | None = None
@@ -282,6 +284,7 @@ def encode_model(model: Model) -> bytes:
         exposure=encoding.exposure,
         cross_validation=model.cross_validation,
         holdout=model.holdout,
+        robust=model.robust,
         calibration=model.calibration,
         conformal=model.conformal,
         target_scale=_scale_entry(model),
@@ -331,6 +334,7 @@ def build_model(file: ModelFile) -> Model:
     return Model(
         encoding, file.loss, file.risk, file.l2, W, file.fit, feature_map,
         cross_validation=file.cross_validation, holdout=file.holdout,
+        robust=file.robust,
         calibration=file.calibration, conformal=file.conformal,
         smearing=None if scale is None else scale.smearing,
     )  # fmt: skip

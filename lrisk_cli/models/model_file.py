@@ -36,6 +36,26 @@ class FitStart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rounds: Count
 
 
+class GroupRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rows whose errors lie around one centre off zero, in units of the target, and their share."""
+
+    centre: float
+    fraction: NotNegative
+
+
+class RobustRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A robust fit. fraction: of outliers, estimated; groups: those that lie apart.
+
+    scale: of the errors of the other rows, in units of the target (with the poisson loss, of
+    deviance residuals); null for classes.
+    """
+
+    method: Literal["MM", "reweighted LTS", "exact fit", "label noise"]
+    scale: NotNegative | None
+    fraction: NotNegative
+    groups: tuple[GroupRecord, ...] = ()
+
+
 class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the model was fitted and what was proved. The bounds are null for falling risks.
 
@@ -43,10 +63,10 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     the rows of any kind. epochs, gradient_evaluations: those of stochastic steps, apart from
     evaluations and proofs; null for other methods. stationarity: of falling risks, the length of
     the gradient at the fit, or of the step projected on a norm bound over its size. starts: where
-    the search for a falling risk began; null where one start is enough. reweighted: the rows were
-    weighed once more after the search, which ended at trimmed_objective. contamination: estimated
-    fraction of outliers; null if not estimated. training_rows, held_out_rows: count and order-free
-    digest of the encoded rows; empty if not known.
+    the search for a falling risk began; null where one start is enough. reweighted,
+    trimmed_objective: of versions that weighed the rows once more after a subquantile.
+    contamination: estimated fraction of outliers; null if not estimated. training_rows,
+    held_out_rows: count and order-free digest of the encoded rows; empty if not known.
     """
 
     solver: str
@@ -141,7 +161,8 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     logarithm of the mean over the exposure. exposure: the column that holds it; left out for none.
     cross_validation, holdout: how the candidate was chosen, and which rows were held out.
     calibration: what makes calibrated margins of these. conformal: scores for prediction intervals.
-    target_scale: the logarithm that is fitted in place of the target; left out for none.
+    target_scale: the logarithm that is fitted in place of the target; left out for none. robust:
+    of a robust fit, whose objective is not the mean of the losses; left out for others.
     """
 
     format: Literal["lrisk-model"]
@@ -161,6 +182,7 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     exposure: str | None = None
     cross_validation: CrossValidationRecord | None = None
     holdout: HoldoutRecord | None = None
+    robust: RobustRecord | None = None
     calibration: CalibrationRecord | None = None
     conformal: ConformalRecord | None = None
     target_scale: TargetScaleEntry | None = None

@@ -55,6 +55,11 @@ class ModelOptions:
         "only the best.",
         shown=DEFAULT_RISK,
     )
+    robust: bool = option(
+        False,
+        help="Fit the rows that are no outliers, in place of a risk: an MM fit for numbers, "
+        "weighted rows where labels may be swapped.",
+    )
     loss: str = option(AUTO, metavar="LOSS", help=LOSS)
     l2: tuple[str, ...] = option(
         (),
@@ -77,8 +82,24 @@ class ModelOptions:
 
     @property
     def risks(self) -> "tuple[Spectrum, ...]":
-        """The risks to minimise."""
+        """The risks to minimise; the mean stands for a robust fit, which has none."""
+        if self.robust:
+            self._refuse_robust()
+            return parse_risks(("mean",))
         return parse_risks(self.risk)
+
+    def _refuse_robust(self) -> None:
+        """Refuse what a robust fit does not use."""
+        if self.risk:
+            raise InvalidOption(
+                "robust", f"minimises no risk; leave out {opt('risk', self.risk[0])} or it"
+            )
+        if self.smoothing is not SmoothingName.NONE:
+            raise InvalidOption(
+                "smoothing",
+                f"is for risks, and {opt('robust')} minimises none; leave it out",
+                self.smoothing,
+            )
 
     @property
     def penalties(self) -> tuple[float | None, ...]:
@@ -291,13 +312,19 @@ def _refuse_twice(option: str, names: Sequence[str]) -> None:
 
 
 def choose_scaling(
-    asked: Scaling | None, standardize: Standardize, risks: "Sequence[Spectrum]"
+    asked: Scaling | None,
+    standardize: Standardize,
+    risks: "Sequence[Spectrum]",
+    *,
+    robust: bool = False,
 ) -> tuple[Scaling, tuple[str, ...]]:
     """How numbers are standardised, and what to say about it where risks disagree."""
     if asked is not None and standardize is Standardize.NONE:
         none = opt("standardize", Standardize.NONE)
         raise InvalidOption("scaling", f"has no meaning with {none}; leave one of them out")
     falling = [risk for risk in risks if not risk.rising]
+    if robust and asked is None and standardize is not Standardize.NONE:
+        return Scaling.MAD, ()
     if asked is not None or not falling or standardize is Standardize.NONE:
         return asked or Scaling.DEVIATION, ()
     if len(falling) == len(risks):

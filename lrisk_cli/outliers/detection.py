@@ -18,6 +18,7 @@ from lrisk_cli.models.model import Model
 from lrisk_cli.outliers.reasons import Reasons
 from lrisk_cli.outliers.subjects import ExplainedRows, Subject
 from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.robust.judge import ERROR, KINDS, PLAIN
 from lrisk_cli.robust.scale_mixture import Threshold, scores
 from lrisk_cli.tables.arrays import arrow_texts
 from lrisk_cli.types import Array, Flags, Index
@@ -38,6 +39,7 @@ class TopRow:
     loss: float
     score: float
     is_outlier: bool
+    kind: str
     reason: str
     parts: Sequence[tuple[str, float]]
 
@@ -63,8 +65,9 @@ class Outliers:
     """What `detect-outliers` found.
 
     fitted: whether the model was fitted to these rows. contamination: as asked, None for auto.
-    named: how many of the rows explained name a column first. curve: (2, m) ranks and scores.
-    shown: the first rows again, for a page up to 50 outliers.
+    kinds: how many rows are of each, long tails included. named: how many of the rows explained
+    name a column first. curve: (2, m) ranks and scores. shown: the first rows
+    again, for a page up to 50 outliers.
     """
 
     model: Model | ClusterModel
@@ -74,6 +77,7 @@ class Outliers:
     contamination: float | None
     threshold: Threshold
     n_outliers: int
+    kinds: Mapping[str, int]
     figures: Figures
     top: Sequence[TopRow]
     named: Mapping[str, int]
@@ -106,13 +110,15 @@ def rank_rows(
     among the first rows, though they are more than n_top.
     """
     outliers = _flag(subject, losses)
-    first = largest_first(losses, max(n_top, min(n_outliers, int(np.count_nonzero(outliers)))))
+    n_first = max(n_top, min(n_outliers, int(np.count_nonzero(outliers))))
+    first = largest_first(subject.ranks_by(losses), n_first)
     indices = np.union1d(np.flatnonzero(outliers) if explain_all else first, first)
     explained = subject.explain(indices, name_all)
     at = np.searchsorted(indices, first)
     named = (first if name_all else at).tolist()
     ids = None if explained.ids is None else _spell_ids(explained.ids.take(np.asarray(named)))
-    found = scores(losses[first], subject.model.row_loss, subject.threshold).tolist()
+    found = subject.scores(losses, first).tolist()
+    kinds = _kinds_of(subject, outliers, first)
     top = [
         TopRow(
             rank=k + 1,
@@ -121,6 +127,7 @@ def rank_rows(
             loss=float(losses[place]),
             score=found[k],
             is_outlier=bool(outliers[place]),
+            kind=kinds[k],
             reason=explained.reasons.sentences[at[k]],
             parts=explained.reasons.of(at[k]),
         )
@@ -131,12 +138,28 @@ def rank_rows(
 
 def _flag(subject: Subject, losses: Array) -> Flags:
     """Which rows are outliers, some at a time: scores of all would take memory. (n,)."""
+    if subject.ranked is not None:
+        return subject.ranked.outliers
     outliers = np.empty(len(losses), np.bool_)
-    loss, threshold = subject.model.row_loss, subject.threshold
     for start in range(0, len(losses), _CHUNK):
         some = slice(start, start + _CHUNK)
-        outliers[some] = scores(losses[some], loss, threshold) > threshold.threshold
+        outliers[some] = subject.scores(losses, some) > subject.threshold.threshold
     return outliers
+
+
+def _kinds_of(subject: Subject, outliers: Flags, rows: Index) -> list[str]:
+    """What these rows are called; empty for ordinary ones."""
+    if subject.ranked is not None:
+        return [KINDS[kind] for kind in subject.ranked.kinds[rows].tolist()]
+    return [KINDS[ERROR] if outlier else KINDS[PLAIN] for outlier in outliers[rows].tolist()]
+
+
+def count_kinds(subject: Subject) -> dict[str, int]:
+    """How many rows are of each kind that occurs; empty where kinds are not told apart."""
+    if subject.ranked is None:
+        return {}
+    counts = np.bincount(subject.ranked.kinds, minlength=len(KINDS)).tolist()
+    return {name: count for name, count in zip(KINDS, counts, strict=True) if name and count}
 
 
 def _spell_ids(ids: pa.Array) -> list[str | int | None]:
@@ -153,7 +176,7 @@ def ranking_parts(ranked: RankedRows, losses: Array) -> Iterator[dict[str, Any]]
     Reasons are null where a row was not explained.
     """
     subject, explained = ranked.subject, ranked.explained
-    order = rank_order(losses)
+    order = rank_order(subject.ranks_by(losses))
     for start in range(0, len(order), _CHUNK):
         indices = order[start : start + _CHUNK]
         columns: dict[str, Any] = {
@@ -164,8 +187,9 @@ def ranking_parts(ranked: RankedRows, losses: Array) -> Iterator[dict[str, Any]]
             columns["id"] = explained.ids.take(pa.array(indices))
         yield columns | {
             "loss": losses[indices],
-            "score": scores(losses[indices], subject.model.row_loss, subject.threshold),
+            "score": subject.scores(losses, indices),
             "is_outlier": ranked.outliers[indices].astype(np.int8),
+            "kind": arrow_texts(_kinds_of(subject, ranked.outliers, indices)),
             **_reason_columns(explained.reasons, ranked.indices, indices),
         }
 
@@ -196,9 +220,13 @@ def outlier_figures(ranked: RankedRows, ascending: Array, spectra: Sequence[Spec
 
 def score_curve(subject: Subject, ascending: Array) -> Array:
     """Ranks, even on a logarithmic axis, and their scores. ascending: sorted losses. (2, m)."""
+    if subject.ranked is not None:
+        ascending = np.sort(subject.ranked.scores)
     n_rows = len(ascending)
     ranks = np.unique(np.rint(np.geomspace(1, n_rows, _MOST_POINTS)).astype(np.intp))
-    at = scores(ascending[n_rows - ranks], subject.model.row_loss, subject.threshold)
+    at = ascending[n_rows - ranks]
+    if subject.ranked is None:
+        at = scores(at, subject.model.row_loss, subject.threshold)
     return np.stack([ranks, at])
 
 

@@ -51,8 +51,8 @@ class DetectionOutput:
         short="-o",
         metavar="FILE",
         writes=True,
-        help="Write every row, the most outlying first: rank, row, id, loss, score, is_outlier "
-        "and, for outliers, why (.csv, .tsv, .parquet; - is standard output).",
+        help="Write every row, the most outlying first: rank, row, id, loss, score, is_outlier, "
+        "kind and, for outliers, why (.csv, .tsv, .parquet; - is standard output).",
     )
     save_model: str | None = option(
         metavar="FILE", writes=True, help="Write the robust model (JSON), for `model`."

@@ -183,11 +183,17 @@ def _split_numbers(
 
 
 def explain_rows(
-    model: Model, usual: Usual, X: Array, targets: Targets, exposure: Array | None = None
+    model: Model,
+    usual: Usual,
+    X: Array,
+    targets: Targets,
+    exposure: Array | None = None,
+    cells: NDArray[np.int32] | None = None,
 ) -> Reasons:
     """Why each of these rows loses so much. X: (m, columns); targets: (m,), as the file has.
 
-    exposure: (m,), where the model needs it.
+    exposure: (m,), where the model needs it. cells: (m,) the encoded column of a wrong cell, which
+    is named first; -1 for none.
     """
     reasons = [
         Reasons(_columns(model), [], np.empty((0, MOST_NAMED), np.int32), np.empty((0, MOST_NAMED)))
@@ -195,16 +201,22 @@ def explain_rows(
     for start in range(0, len(X), _CHUNK):
         rows = slice(start, start + _CHUNK)
         some = None if exposure is None else exposure[rows]
-        reasons.append(_explain_some(model, usual, X[rows], targets[rows], some))
+        wrong = np.full(len(X[rows]), -1, np.int32) if cells is None else cells[rows]
+        reasons.append(_explain_some(model, usual, X[rows], targets[rows], some, wrong))
     return join_reasons(reasons)
 
 
 def _explain_some(
-    model: Model, usual: Usual, X: Array, targets: Targets, exposure: Array | None
+    model: Model,
+    usual: Usual,
+    X: Array,
+    targets: Targets,
+    exposure: Array | None,
+    cells: NDArray[np.int32],
 ) -> Reasons:
     parts = split_losses(model, usual, X, targets, exposure)
     both = np.column_stack([parts.target, parts.features])
-    named = _largest(both)
+    named = _cells_first(_largest(both), cells, model.encoding)
     words = RowWords(model.encoding, X, usual.centre, usual.spread)
     effect = _effect_words(model)
     sentences = []
@@ -216,6 +228,19 @@ def _explain_some(
         odd = [oddity for j, oddity in words.oddities(row) if j not in features]
         sentences.append("; ".join([finding, *causes, *odd]))
     return Reasons(_columns(model), sentences, named, _parts_of(both, named))
+
+
+def _cells_first(
+    named: NDArray[np.int32], cells: NDArray[np.int32], encoding: Encoding
+) -> NDArray[np.int32]:
+    """The column of a wrong cell before the others; the target is column 0. (m, 3)."""
+    firsts = np.array(_first_columns(encoding))
+    for row in np.flatnonzero(cells >= 0).tolist():
+        column = int(np.searchsorted(firsts, cells[row], side="right"))
+        others = [each for each in named[row].tolist() if each not in (column, -1)]
+        listed = [column, *others][:MOST_NAMED]
+        named[row] = listed + [-1] * (MOST_NAMED - len(listed))
+    return named
 
 
 def _effect_words(model: Model) -> Callable[[float], str]:

@@ -1,24 +1,45 @@
-"""A design that may hold outliers -> a model of its inliers, and the threshold for outliers."""
+"""A design that may hold outliers -> a model of its inliers, and which rows are outliers."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lrisk_cli.design.design import Design
 from lrisk_cli.errors import opt
 from lrisk_cli.models.fitting import FitOptions, Fitted, fit_design, inlier_weights_of, score_design
+from lrisk_cli.models.model import Model
+from lrisk_cli.models.robust_fit import robust_notes
 from lrisk_cli.progress import Report
-from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.robust.inlier_weights import InlierWeights
+from lrisk_cli.robust.judge import ERROR, LABEL, PLAIN, TAIL, Judgement, judge_errors
 from lrisk_cli.robust.scale_mixture import Threshold, find_threshold
-from lrisk_cli.types import Array
+from lrisk_cli.types import Array, Flags
 
 # Labels are seldom wrong in more than this fraction of the rows.
 MOST_SWAPPED = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RankedScores:
+    """Scores of all rows, what each is called (a position in KINDS), and its wrong cell.
+
+    scores: (n,); kinds: (n,); cells: (n,) encoded columns, -1 for none.
+    """
+
+    scores: Array
+    kinds: NDArray[np.int8]
+    cells: NDArray[np.int32]
+
+    @property
+    def outliers(self) -> Flags:
+        """Rows that are called anything but a long tail. (n,)."""
+        return np.asarray((self.kinds != PLAIN) & (self.kinds != TAIL))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RobustFit:
-    """A model of the inliers, the losses of all rows under it, and the threshold for outliers.
+    """A model of the inliers, the losses of all rows under it, and which rows are outliers.
 
     losses: (n,), in the order of the design.
     """
@@ -26,41 +47,102 @@ class RobustFit:
     fitted: Fitted
     losses: Array
     threshold: Threshold
+    ranked: RankedScores
     notes: tuple[str, ...] = ()
 
 
 def fit_robust(
     design: Design, options: FitOptions, contamination: float | None, report: Report
 ) -> RobustFit:
-    """Fit the inliers: the subquantile that leaves out the fraction of outliers.
+    """The robust fit and its judgement; where the rows are too few for either, the plain fit.
 
-    contamination: that fraction, None to estimate it. As many rows lie beyond the threshold as are
-    more likely outliers than not, or as the given fraction requires.
+    contamination: so many rows of the largest scores are outliers; None to judge.
     """
     inliers = inlier_weights_of(design, options)
-    fraction = inliers.fraction if contamination is None else contamination
-    risk = Spectrum("subquantile", 1.0 - min(fraction, 0.5)) if fraction > 0.0 else Spectrum("mean")
-    how = replace(options, risk=risk, inlier_fit=True)
-    fitted = fit_design(design, how, report, inliers=inliers)
-    model = fitted.model
-    losses = score_design(model, design).losses
-    n_classes = max(2, len(model.target.classes))
-    threshold = find_threshold(losses, model.row_loss, contamination, n_classes)
-    if contamination is None:
-        odd = float(np.mean(inliers.weights < 0.5))
-        if odd > 0.0:
-            threshold = find_threshold(losses, model.row_loss, odd, n_classes)
-        threshold = replace(threshold, fraction=fraction)
-    notes = _doubts(fraction) if contamination is None and model.target.classes else ()
-    return RobustFit(fitted, losses, threshold, notes)
+    judged = inliers.judgement
+    able = judged is None or judged.fit is not None
+    fitted = fit_design(design, replace(options, robust=able), report, inliers=inliers)
+    notes = () if able else robust_notes(inliers)
+    losses = score_design(fitted.model, design).losses
+    if judged is None:
+        threshold, ranked = _judge_labels(fitted.model, losses, inliers, contamination)
+        return RobustFit(fitted, losses, threshold, ranked, _doubts(inliers, contamination))
+    if able and (not fitted.model.is_linear or not fitted.model.row_loss.quadratic):
+        judged = _judge_again(design, fitted.model, losses, judged, options.solver.seed)
+    ranked = RankedScores(judged.scores, judged.kinds, judged.cells)
+    scale = _unit(fitted.model, judged, design)
+    if contamination is not None:
+        threshold, ranked = _take(ranked, contamination, scale)
+    else:
+        threshold = Threshold(judged.fraction, _below(ranked), scale)
+    return RobustFit(fitted, losses, threshold, ranked, notes)
 
 
-def _doubts(fraction: float) -> tuple[str, ...]:
+def _unit(model: Model, judged: Judgement, design: Design) -> float:
+    """What errors are divided by, in units of the file."""
+    if model.robust is not None and model.robust.scale is not None:
+        return model.robust.scale
+    return judged.scale * design.encoding.target.scale
+
+
+def _below(ranked: RankedScores) -> float:
+    """A threshold below the smallest score of an outlier; the largest score where there is none."""
+    if not ranked.outliers.any():
+        return float(ranked.scores.max())
+    smallest = float(ranked.scores[ranked.outliers].min())
+    others = ranked.scores[~ranked.outliers & (ranked.scores < smallest)]
+    return 0.5 * (smallest + float(others.max(initial=0.0)))
+
+
+def _take(
+    ranked: RankedScores, contamination: float, scale: float
+) -> tuple[Threshold, RankedScores]:
+    """So many rows of the largest scores are outliers, errors where nothing else is known."""
+    scores, n = ranked.scores, len(ranked.scores)
+    place = max(n - round(contamination * n) - 1, 0)
+    threshold = float(np.partition(scores, place)[place])
+    taken = scores > threshold
+    unnamed = (ranked.kinds == PLAIN) | (ranked.kinds == TAIL)
+    kinds = np.where(taken, np.where(unnamed, ERROR, ranked.kinds), PLAIN).astype(np.int8)
+    return Threshold(contamination, threshold, scale), replace(ranked, kinds=kinds)
+
+
+def _judge_again(
+    design: Design, model: Model, losses: Array, judged: Judgement, seed: int
+) -> Judgement:
+    """By the errors of the model itself, where it is not the linear one of the judgement."""
+    sizes = model.row_loss.sizes(losses)
+    assert sizes is not None  # noqa: S101  (numbers have sizes)
+    predicted = model.predict(model.margins(design.rows), design.exposure).astype(np.float64)
+    signs = np.sign(design.targets.astype(np.float64) - predicted)
+    scale = _unit(model, judged, design)
+    return judge_errors(design.rows, signs * sizes / scale, predicted, judged, seed=seed)
+
+
+def _judge_labels(
+    model: Model, losses: Array, inliers: InlierWeights, contamination: float | None
+) -> tuple[Threshold, RankedScores]:
+    """Outliers are rows of large losses, as many as labels look swapped."""
+    n, n_classes = len(losses), max(2, len(model.target.classes))
+    odd = float(np.mean(inliers.weights < 0.5))
+    cells = np.full(n, -1, np.int32)
+    if contamination is None and odd == 0.0:
+        threshold = Threshold(inliers.fraction, float(losses.max()), 1.0)
+    else:
+        share = contamination if contamination is not None else odd
+        threshold = find_threshold(losses, model.row_loss, share, n_classes)
+        if contamination is None:
+            threshold = replace(threshold, fraction=inliers.fraction)
+    kinds = np.where(losses > threshold.threshold, LABEL, PLAIN).astype(np.int8)
+    return threshold, RankedScores(losses, kinds, cells)
+
+
+def _doubts(inliers: InlierWeights, contamination: float | None) -> tuple[str, ...]:
     """What to think of so many labels that look wrong."""
-    if fraction <= MOST_SWAPPED:
+    if contamination is not None or inliers.fraction <= MOST_SWAPPED:
         return ()
     return (
-        f"{100.0 * fraction:.2g} % of the labels disagree with the columns: these may not tell the "
-        f"classes apart, rather than the labels be wrong; pass {opt('contamination', 'SHARE')} to "
-        "flag fewer",
+        f"{100.0 * inliers.fraction:.2g} % of the labels disagree with the columns: these may not "
+        f"tell the classes apart, rather than the labels be wrong; pass "
+        f"{opt('contamination', 'SHARE')} to flag fewer",
     )

@@ -1,7 +1,7 @@
 """Rows to be ranked and their losses: under a robust fit, a robust clustering, or a model."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,11 @@ from lrisk_cli.outliers.reasons import (
     learned_row,
     usual_row,
 )
-from lrisk_cli.outliers.robust_fit import fit_robust
+from lrisk_cli.outliers.robust_fit import RankedScores, fit_robust
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.risk.value import check_largest
-from lrisk_cli.robust.scale_mixture import Threshold, find_threshold
+from lrisk_cli.robust.scale_mixture import Threshold, find_threshold, scores
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.tables.arrays import Buffer
 from lrisk_cli.tables.ragged import RaggedRows
@@ -61,6 +61,7 @@ class Subject:
     """The model that the losses belong to, and the threshold for outliers. explain: indices of some
     rows, ascending, and whether to name all rows or only these -> `ExplainedRows`, with the reasons
     of these.
+    ranked: scores and kinds of all rows where these are not functions of the losses.
     """
 
     model: Model | ClusterModel
@@ -69,6 +70,17 @@ class Subject:
     explain: Callable[[Index, bool], ExplainedRows]
     notes: tuple[str, ...]
     warnings: Warnings = ()
+    ranked: RankedScores | None = None
+
+    def scores(self, losses: Array, rows: slice | Index) -> Array:
+        """The scores of some rows. losses: of all, in reading order."""
+        if self.ranked is not None:
+            return self.ranked.scores[rows]
+        return scores(losses[rows], self.model.row_loss, self.threshold)
+
+    def ranks_by(self, losses: Array) -> Array:
+        """What the rows are ranked by, the largest first. (n,)."""
+        return losses if self.ranked is None else self.ranked.scores
 
 
 def fit_subject(
@@ -90,10 +102,13 @@ def fit_subject(
         usual = usual_row(design.rows, design.encoding)
         few = design.rows.dense_rows(indices)
         exposure = None if design.exposure is None else design.exposure[indices]
-        return explain_rows(model, usual, few, design.targets[indices], exposure)
+        cells = robust.ranked.cells[indices]
+        return explain_rows(model, usual, few, design.targets[indices], exposure, cells)
 
     notes = (*design.notes, *robust.fitted.notes, *robust.notes)
-    subject = Subject(model, robust.threshold, rows, _explainer(design, reasons), notes)
+    subject = Subject(
+        model, robust.threshold, rows, _explainer(design, reasons), notes, ranked=robust.ranked
+    )
     return subject, robust.losses
 
 
@@ -142,13 +157,22 @@ def model_subject(
     check_largest(float(losses.max()))
     goal = model.encoding.goal
     n_classes = 2 if goal is None else max(2, len(goal.classes))
-    threshold = find_threshold(losses, model.row_loss, contamination, n_classes)
+    threshold = _in_unit(model, find_threshold(losses, model.row_loss, contamination, n_classes))
 
     def explain(indices: Index, name_all: bool) -> ExplainedRows:
         return _read_again(model, table, id_column, usual, indices, report, name_all=name_all)
 
     learned = warn_of_learned_rows(model.fit, digest.text) if isinstance(model, Model) else ()
     return Subject(model, threshold, rows, explain, table.notes, learned), losses
+
+
+def _in_unit(model: Model | ClusterModel, found: Threshold) -> Threshold:
+    """The threshold in units of the scale that a robust fit recorded, if it was one."""
+    record = model.robust if isinstance(model, Model) else None
+    if record is None or not record.scale:
+        return found
+    threshold = found.threshold * found.scale / record.scale
+    return replace(found, threshold=threshold, scale=record.scale)
 
 
 def _explainer(

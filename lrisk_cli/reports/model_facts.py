@@ -27,6 +27,7 @@ def model_facts(model: Model, path: str | None = None) -> list[Fact]:
             what if path is None else f"{path}: {what}",
             {"task": str(model.task), "risk": model.risk, "loss": model.loss, **_exposure(model)},
         ),
+        *robust_facts(model),
         *_scale_facts(model),
         Fact("features", features),
         *_refinement_facts(model),
@@ -37,6 +38,33 @@ def model_facts(model: Model, path: str | None = None) -> list[Fact]:
             {"l2": model.l2, **summary},
             detail=True,
         ),
+    ]
+
+
+def robust_facts(model: Model) -> list[Fact]:
+    """What a robust fit found and what it minimises."""
+    robust = model.robust
+    if robust is None:
+        return []
+    name = plain(model.target.name)
+    if robust.scale is None:
+        text = "the mean of the losses, weighted by the probability that a label is right"
+    else:
+        text = f"losses bounded beyond errors of 4.685 x {number(robust.scale)}"
+    found = [f"{100.0 * robust.fraction:.3g} % of the rows are outliers"]
+    found += [
+        f"a group of {100.0 * each.fraction:.3g} % lies {number(each.centre)} {name} off"
+        for each in robust.groups
+    ]
+    document = {
+        "method": robust.method,
+        "scale": robust.scale,
+        "fraction": robust.fraction,
+        "groups": [{"centre": each.centre, "fraction": each.fraction} for each in robust.groups],
+    }
+    return [
+        Fact("minimises", text, {"robust": document}),
+        Fact("", "; ".join(found), continued=True),
     ]
 
 
@@ -172,6 +200,8 @@ def describe_model(model: Model, risk: str | None = None) -> str:
         features += f" with exposure {plain(model.encoding.exposure)}"
     target, risk = model.target, risk or model.risk
     what = f"{target.summary} of {plain(target.fitted_name)}"
+    if model.robust is not None:
+        return f"{what} on {features}; robust fit ({model.robust.method}) of {model.loss} losses"
     return f"{what} on {features}; {risk} of {model.loss} losses"
 
 
@@ -190,6 +220,8 @@ def recorded_rows(fit: FitRecord | ClusterRecord) -> RowCounts:
 def proof_sentence(model: Model) -> str:
     """The certificate in words."""
     gap = model.fit.gap
+    if gap is None and model.robust is not None:
+        return "not proved: a robust objective is not convex, so a better fit may exist"
     if gap is None:
         return "not proved: this risk is not convex, so a better fit may exist"
     if gap >= 1.0:

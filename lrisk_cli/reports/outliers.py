@@ -63,12 +63,14 @@ def outlier_facts(found: "Outliers") -> list[Fact]:
         "estimated": found.contamination is None,
         "outlier_fraction": found.figures["outlier_fraction"],
         "n_outliers": found.n_outliers,
+        "kinds": dict(found.kinds),
         "threshold": threshold.threshold,
     }
     return [
         *_subject_facts(found),
         rows_fact(found.counts),
         Fact("outliers", describe_threshold(found), counted),
+        *_kind_facts(found),
         Fact("score", _describe_score(found), {"scale": threshold.scale}),
     ]
 
@@ -98,6 +100,26 @@ def describe_threshold(found: "Outliers") -> str:
     return f"{rows} {verb} a score above {found.threshold.threshold:.3g}; {how}"
 
 
+def _kind_facts(found: "Outliers") -> list[Fact]:
+    """How many rows are of each kind, where they are not all errors."""
+    kinds = dict(found.kinds)
+    n_tail = kinds.pop("tail", 0)
+    words = {
+        "error": "in error",
+        "group": "in a group apart",
+        "leverage": "remote in a column and off the fit",
+        "cell": "with a wrong cell",
+        "label": "with a wrong label",
+    }
+    said = [f"{count} {words[kind]}" for kind, count in kinds.items()]
+    facts = [Fact("", ", ".join(said), continued=True)] if set(kinds) - {"error", "label"} else []
+    if n_tail:
+        verb = "forms" if n_tail == 1 else "form"
+        text = f"{plural(n_tail, 'row')} {verb} a long tail, which is no error"
+        facts.append(Fact("", text, continued=True))
+    return facts
+
+
 def _describe_score(found: "Outliers") -> str:
     """What a score is, in units of the file."""
     model, scale = found.model, number(found.threshold.scale)
@@ -124,12 +146,12 @@ def top_grid(found: "Outliers", shown: "Sequence[TopRow] | None" = None) -> Grid
             str(row.row),
             *(["" if row.id is None else str(row.id)] if ids else []),
             f"{row.score:.4g}",
-            "yes" if row.is_outlier else "no",
+            row.kind or "no",
             row.reason,
         ]
         for row in (found.top if shown is None else shown)
     ]
-    return Grid(["rank", "row", *ids, "score", "outlier", "why"], rows)
+    return Grid(["rank", "row", *ids, "score", "kind", "why"], rows)
 
 
 def _whereabouts(found: "Outliers") -> str:
@@ -156,6 +178,7 @@ def _row_document(row: "TopRow", *, with_id: bool) -> dict[str, Any]:
         "loss": row.loss,
         "score": row.score,
         "is_outlier": row.is_outlier,
+        "kind": row.kind,
         "reason": row.reason,
         "contributions": [{"column": name, "contribution": part} for name, part in row.parts],
     }

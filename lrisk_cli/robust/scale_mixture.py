@@ -130,7 +130,7 @@ def _use_up(sizes: Array, factor: float = FACTOR) -> ScaleMixture:
     n_scales = int(np.ceil(np.log(largest / low) / np.log(STEP))) + 2
     scales: Array = low * np.power(STEP, np.arange(n_scales, dtype=np.float64))
     shares = _likeliest_weights(points, counts / n, scales)
-    return ScaleMixture(unit * scales, shares, _find_gap(np.log(scales), shares, factor))
+    return ScaleMixture(unit * scales, shares, find_gap(np.log(scales), shares, factor))
 
 
 def find_threshold(
@@ -221,7 +221,7 @@ def _likeliest_weights(points: Array, counts: Array, scales: Array) -> Array:
     return shares
 
 
-def _find_gap(logs: Array, shares: Array, factor: float) -> int:
+def find_gap(logs: Array, shares: Array, factor: float = FACTOR) -> int:
     """Where to cut the scales in two: the largest variance between groups that are far apart.
 
     The group of smaller scales holds at least half of the rows. All scales where there is no gap.

@@ -112,8 +112,6 @@ class Solution:
 
     certificate, smoothed: None for falling risks, about which nothing can be proved; smoothed also
     without smoothing, and smoothed_objective then too. starts: those that were tried, if several.
-    trimmed_objective: where the search ended before the rows were weighed once more, if they were.
-    inlier_fit: the fit to the inliers that the search started from, exact for squared losses.
     mean_fit: nearly the minimiser of the mean, where the search started from it. counts: those of a
     stochastic method. tried_steps: those of a grid that the step was chosen from.
     stationarity: of a falling risk, see SolverRun._stationarity.
@@ -132,8 +130,6 @@ class Solution:
     halvings: int
     epochs: tuple[Epoch, ...]
     starts: tuple[Ended, ...] = ()
-    trimmed_objective: float | None = None
-    inlier_fit: Array | None = None
     mean_fit: Array | None = None
     counts: Counts | None = None
     tried_steps: tuple[TriedStep, ...] = ()

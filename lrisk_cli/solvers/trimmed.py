@@ -74,7 +74,6 @@ class _Search:
     def __init__(self, problem: Problem, solver_run: SolverRun) -> None:
         self.problem, self.solver_run = problem, solver_run
         self.why = ""
-        self._inlier_fit: Array | None = None
         self._curvature = InverseCurvature()
 
     def run(self, begin: list[Start]) -> Solution:
@@ -96,7 +95,7 @@ class _Search:
             self._better(Start(ZERO, zero.lam))
         if not self.why:
             solver_run.settled = _best_of(solver_run.starts, best)
-        return replace(solver_run.solution(self.why), inlier_fit=self._inlier_fit)
+        return solver_run.solution(self.why)
 
     def _better(self, start: Start) -> bool:
         """Whether the search from here led to the best point so far, by more than rounding."""
@@ -122,8 +121,6 @@ class _Search:
         solver_run = self.solver_run
         point = self._fit(start.weights, np.zeros(self.problem.shape), COARSE * solver_run.at_zero)
         self._keep(point)
-        if start.name == INLIERS_START:
-            self._inlier_fit = point.W
         accuracy = COARSE * solver_run.at_zero
         for n_rounds in range(1, MAX_ROUNDS + 1):
             enough = solver_run.limits.tol * solver_run.gained

@@ -1,7 +1,6 @@
-"""Columns -> bounded nonlinear columns that a few outliers cannot distort, and which rows are
-remote.
+"""Columns -> bounded columns that a few outliers cannot distort, and which rows are remote.
 
-Letters: u = asinh((x - median) / MAD), B (n, m) a constant, the u and some u^2, standardised.
+Letters: u = asinh((x - median) / MAD), B (n, m) a constant and the u, standardised.
 """
 
 from dataclasses import dataclass
@@ -13,8 +12,6 @@ from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Flags, Index
 
 MAD_TO_DEVIATION = 1.4826
-# Squares are added while there are so many rows for each column.
-ROWS_PER_COLUMN = 4
 # Rows are remote when they are a group so many times as far out as the others, or when one of their
 # cells is: it belongs to a group so many times as far from the median as the other cells, and no
 # larger than a fraction of them, or is so many times as far as any cell of the sample.
@@ -26,17 +23,16 @@ CHUNK = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Flexible:
-    """What was learned of the columns. used: those that vary; squared: those that get a square.
+class BoundedColumns:
+    """What was learned of the columns. used: those that vary.
 
     n_columns: the first columns of the rows, without the constant.
-    centres, scales: of the columns; means, deviations: of u and u^2, among the rows in the middle;
-    cells: how many scales from the centre a cell is remote.
+    centres, scales: of the columns; means, deviations: of u, among the rows in the middle; cells:
+    how many scales from the centre a cell is remote.
     """
 
     n_columns: int
     used: Index
-    squared: Index
     centres: Array
     scales: Array
     means: Array
@@ -46,25 +42,18 @@ class Flexible:
     def fill(self, columns: Array) -> Array:
         """B, its constant first. (n, m)."""
         u = _asinh(self._scaled(columns))
-        B = np.concatenate([np.ones((len(u), 1)), u, u[:, self.squared] ** 2], axis=1)
+        B = np.concatenate([np.ones((len(u), 1)), u], axis=1)
         B[:, 1:] = (B[:, 1:] - self.means) / self.deviations
         return B
-
-    def middle(self, columns: Array) -> Flags:
-        """The half of the rows whose u are smallest together. (n,)."""
-        u = _asinh(self._scaled(columns))
-        return flag_smallest(_root_mean_square(u), (len(u) + 1) // 2)
 
     def multiply(self, rows: Rows, beta: Array) -> Array:
         """B beta, a chunk of rows at a time. beta: (m, k); (n, k)."""
         slopes = beta[1:] / self.deviations[:, None]
-        n_used = len(self.used)
         found = np.empty((rows.shape[0], beta.shape[1]))
         found[:] = beta[0] - self.means @ slopes
         for chunk in _chunks(rows):
             u = _asinh(self._scaled(rows.dense_rows(chunk, self.n_columns)))
-            found[chunk] += u @ slopes[:n_used]
-            found[chunk] += u[:, self.squared] ** 2 @ slopes[n_used:]
+            found[chunk] += u @ slopes
         return found
 
     def remote(self, rows: Rows) -> Flags:
@@ -84,7 +73,7 @@ class Flexible:
         return np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
 
 
-def learn_columns(columns: Array, *, squares: bool = True) -> Flexible:
+def learn_columns(columns: Array) -> BoundedColumns:
     """Medians and MADs (deviations where those are zero) of the columns, and what follows."""
     centres = np.median(columns, axis=0)
     mads = MAD_TO_DEVIATION * np.median(np.abs(columns - centres), axis=0)
@@ -94,28 +83,17 @@ def learn_columns(columns: Array, *, squares: bool = True) -> Flexible:
     # Where most cells are equal, as in columns of categories, no other cell is remote.
     cells = np.where(mads[used] > 0.0, [_remote_beyond(np.abs(z)) for z in scaled.T], np.inf)
     u = _asinh(scaled)
-    squared = np.flatnonzero([_has_three_values(column) for column in u.T])
-    if not squares or ROWS_PER_COLUMN * (1 + len(used) + len(squared)) > len(columns):
-        squared = squared[:0]
-    middle = flag_smallest(_root_mean_square(u), (len(u) + 1) // 2)
-    plain = np.concatenate([u, u[:, squared] ** 2], axis=1)[middle]
-    deviations = plain.std(axis=0)
+    middle = u[np.argsort(_root_mean_square(u), kind="stable")[: (len(u) + 1) // 2]]
+    deviations = middle.std(axis=0)
     deviations[deviations == 0.0] = 1.0
-    means = plain.mean(axis=0)
-    return Flexible(
-        columns.shape[1], used, squared, centres[used], scales[used], means, deviations, cells
+    means = middle.mean(axis=0)
+    return BoundedColumns(
+        columns.shape[1], used, centres[used], scales[used], means, deviations, cells
     )
 
 
 def _chunks(rows: Rows) -> list[slice]:
     return [slice(start, start + CHUNK) for start in range(0, rows.shape[0], CHUNK)]
-
-
-def flag_smallest(values: Array, n_kept: int) -> Flags:
-    """Flags of the n smallest values; of equal ones the first. (n,)."""
-    flags = np.zeros(len(values), dtype=np.bool_)
-    flags[np.argsort(values, kind="stable")[:n_kept]] = True
-    return flags
 
 
 def _remote_beyond(sizes: Array) -> float:
@@ -124,10 +102,6 @@ def _remote_beyond(sizes: Array) -> float:
     if 0.0 < mixture.fraction <= CELL_SHARE:
         return mixture.threshold(len(sizes))
     return CELL_BEYOND * float(sizes.max())
-
-
-def _has_three_values(column: Array) -> bool:
-    return bool(((column != column.min()) & (column != column.max())).any())
 
 
 def _asinh(z: Array) -> Array:

@@ -1,0 +1,203 @@
+"""Rows and targets that are numbers -> which rows are outliers, of which kind, and how surely.
+
+A robust linear fit gives standardised errors. What it calls outlying is an error only if no correct
+row would be: errors are divided by their scale around the row (a region that the fit does not
+follow, noise that grows), and judged on a scale where skewed errors are symmetric. Rows that are
+remote in a column have no such excuse: there the linear fit decides.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lrisk_cli.robust.bisquare import MAD_TO_DEVIATION
+from lrisk_cli.robust.judgement import Group, Outlying, far_from, find_outlying
+from lrisk_cli.robust.linear import LinearFit, fit_linear
+from lrisk_cli.robust.local_scale import local_scales
+from lrisk_cli.rows.rows import Rows
+from lrisk_cli.types import Array, Flags
+
+# What a row is called; the first means nothing.
+KINDS = ("", "error", "group", "leverage", "cell", "label", "tail")
+PLAIN, ERROR, GROUP, LEVERAGE, CELL, LABEL, TAIL = range(len(KINDS))
+# Fewer rows than this for each coefficient cannot be judged, or are little evidence.
+FEWEST_ROWS, THIN = 2, 5
+# A value that so many rows have, the smallest or largest of a target whose other values hardly
+# repeat, is a part of its own: zeros of a zero-inflated target.
+MASS, FEWEST_MASS, REPEATED = 0.1, 10, 0.5
+# Of a column, at most this fraction can be wrong cells; more are what the column holds.
+MOST_CELLS = 0.05
+# Columns of fewer values are codes and have no wrong cells.
+FEWEST_VALUES = 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgement:
+    """scores: (n,) errors in their standard deviations, or the farthest cell where that is wrong.
+
+    kinds: (n,) positions in KINDS. weights: (n,) probability that the error of a row is that of an
+    inlier. fraction: of rows with wrong errors, estimated. threshold: the smallest score of an
+    outlier. scale: of the errors of inliers, in units of y. cells: (n,) the column of the wrong
+    cell, -1 for none. fit: None where the rows are too few to judge. alone: rows with the value
+    that the target holds so often, judged apart.
+    """
+
+    scores: Array
+    kinds: NDArray[np.int8]
+    weights: Array
+    fraction: float
+    threshold: float
+    scale: float
+    groups: tuple[Group, ...]
+    cells: NDArray[np.int32]
+    fit: LinearFit | None
+    alone: Flags
+    skewness: float = 0.0
+    thin: bool = False
+
+    @property
+    def outliers(self) -> Flags:
+        """Rows with a kind other than a long tail. (n,)."""
+        return np.asarray((self.kinds != PLAIN) & (self.kinds != TAIL))
+
+
+def judge_numbers(rows: Rows, y: Array, *, constant: bool, seed: int = 0) -> Judgement:
+    """rows: with their constant, the last column, if constant. y: (n,)."""
+    alone = _mass(y)
+    if not alone.any():
+        return _judge(rows, y, constant=constant, seed=seed, alone=alone)
+    kept = np.flatnonzero(~alone)
+    part = _judge(rows.take(kept), y[kept], constant=constant, seed=seed, alone=alone[kept])
+    return _with_mass(part, kept, alone)
+
+
+def judge_errors(
+    rows: Rows, z: Array, predicted: Array, first: Judgement, *, seed: int = 0
+) -> Judgement:
+    """The same for the standardised errors z of another model, (n,), and what it predicts, (n,).
+
+    first: the judgement by the linear one.
+    """
+    n, p = rows.shape
+    remote, cell_scores, cells = _screen(rows, p)
+    part = _conclude(rows, z, predicted, (remote, cell_scores, cells), float(max(n - p, 1)), seed)
+    return replace(part, scale=first.scale, fit=first.fit, alone=first.alone, thin=first.thin)
+
+
+def _judge(rows: Rows, y: Array, *, constant: bool, seed: int, alone: Flags) -> Judgement:
+    n, p = rows.shape
+    if n < FEWEST_ROWS * p + 2:
+        return _undecided(y, alone)
+    fit = fit_linear(rows, y, seed=seed)
+    screened = _screen(rows, p - constant)
+    part = _conclude(rows, fit.scores, y - fit.errors, screened, float(n - p), seed)
+    return replace(part, scale=fit.scale, fit=fit, alone=alone, thin=n < THIN * p)
+
+
+def _conclude(
+    rows: Rows,
+    z: Array,
+    predicted: Array,
+    screened: tuple[Flags, Array, NDArray[np.int32]],
+    n_free: float,
+    seed: int,
+) -> Judgement:
+    """What standardised errors and the cells say together. predicted: (n,)."""
+    remote, cell_scores, cells = screened
+    found = find_outlying(z, n_free)
+    if found.flags.any():
+        scales = local_scales(rows, predicted, np.abs(z), seed=seed)
+        scales[remote] = 1.0
+        z = z / scales
+        found = find_outlying(z, n_free)
+    kinds = _kinds(z, found, remote, n_free)
+    kinds[(cells >= 0) & ((kinds == PLAIN) | (kinds == TAIL))] = CELL
+    scores = np.abs(z)
+    np.maximum(scores, cell_scores, out=scores, where=cells >= 0)
+    outliers = (kinds != PLAIN) & (kinds != TAIL)
+    return Judgement(
+        scores=scores,
+        kinds=kinds,
+        weights=1.0 - found.outlying,
+        fraction=found.fraction,
+        threshold=float(scores[outliers].min()) if outliers.any() else float(scores.max()),
+        scale=1.0,
+        groups=found.groups,
+        cells=cells,
+        fit=None,
+        alone=np.zeros(len(z), np.bool_),
+        skewness=found.skewness,
+    )
+
+
+def _kinds(z: Array, found: Outlying, remote: Flags, n_free: float) -> NDArray[np.int8]:
+    """What the errors of the rows are called."""
+    flags = found.flags
+    kinds = np.zeros(len(z), np.int8)
+    kinds[np.abs(z) > far_from(len(z), n_free)] = TAIL
+    kinds[flags] = ERROR
+    for group in found.groups:
+        kinds[flags & (np.sign(z) == np.sign(group.centre))] = GROUP
+    kinds[flags & remote] = LEVERAGE
+    return kinds
+
+
+def _screen(rows: Rows, n_columns: int) -> tuple[Flags, Array, NDArray[np.int32]]:
+    """Rows remote in a column; the score and the column of the farthest cell that is wrong."""
+    n = rows.shape[0]
+    remote, scores = np.zeros(n, np.bool_), np.zeros(n)
+    cells = np.full(n, -1, np.int32)
+    for j in range(n_columns):
+        column = rows.column(j)
+        centre = float(np.median(column))
+        mad = MAD_TO_DEVIATION * float(np.median(np.abs(column - centre)))
+        if mad == 0.0 or len(np.unique(column[: 50 * FEWEST_VALUES])) < FEWEST_VALUES:
+            continue
+        u = np.clip((column - centre) / mad, -1e100, 1e100)
+        found = find_outlying(u, float(n))
+        flags = found.flags
+        remote |= flags
+        if found.groups or flags.mean() > MOST_CELLS:
+            continue
+        farther = flags & (np.abs(u) > scores)
+        scores[farther], cells[farther] = np.abs(u[farther]), j
+    return remote, scores, cells
+
+
+def _mass(y: Array) -> Flags:
+    """The rows with the one value that a continuous target holds again and again."""
+    values, counts = np.unique(y, return_counts=True)
+    at = int(np.argmax(counts))
+    n, n_rest = len(y), len(y) - int(counts[at])
+    is_end = at in (0, len(values) - 1)
+    is_large = counts[at] >= max(MASS * n, FEWEST_MASS)
+    if is_end and is_large and len(values) - 1 > REPEATED * n_rest:
+        return np.asarray(y == values[at])
+    return np.zeros(n, np.bool_)
+
+
+def _with_mass(part: Judgement, kept: NDArray[np.intp], alone: Flags) -> Judgement:
+    """A judgement of the rows `kept`, as one of all: the others are no outliers."""
+    n = len(alone)
+    scores, weights = np.zeros(n), np.ones(n)
+    kinds, cells = np.zeros(n, np.int8), np.full(n, -1, np.int32)
+    scores[kept], weights[kept] = part.scores, part.weights
+    kinds[kept], cells[kept] = part.kinds, part.cells
+    share = len(kept) / n
+    groups = tuple(Group(each.centre, each.share * share) for each in part.groups)
+    return replace(
+        part, scores=scores, kinds=kinds, weights=weights, fraction=part.fraction * share,
+        groups=groups, cells=cells, alone=alone,
+    )  # fmt: skip
+
+
+def _undecided(y: Array, alone: Flags) -> Judgement:
+    """Too few rows: none is called an outlier, and all count."""
+    n = len(y)
+    sizes = np.abs(y - np.median(y))
+    scale = MAD_TO_DEVIATION * float(np.median(sizes)) or float(sizes.max()) or 1.0
+    return Judgement(
+        sizes / scale, np.zeros(n, np.int8), np.ones(n), 0.0, float((sizes / scale).max()), scale,
+        (), np.full(n, -1, np.int32), None, alone,
+    )  # fmt: skip
