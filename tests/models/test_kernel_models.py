@@ -276,7 +276,7 @@ def test_the_schema_knows_every_kind_of_features(folder):
         for definition in definitions.values()
         if "kernel" in definition.get("properties", {})
     }
-    assert set(kinds) == {"linear", "rbf", "poly", "fourier"}
+    assert set(kinds) == {"linear", "rbf", "poly", "fourier", "embedding"}
     for kind, feature_map in MAPS.items():
         entry = json.loads(encode_model(model_with(folder, feature_map)))["feature_map"]
         assert set(entry) == set(kinds[kind]["properties"]) == set(kinds[kind]["required"])
