@@ -10,7 +10,7 @@ BASE ?= 64e8142
 WINE = sample_data/wine_quality_red.csv
 
 .PHONY: help build demo test test-floor test-matrix same check format bench bench-quick bench-against \
-	paper torture fuzz corpora man images clean
+	paper paper-quick torture fuzz corpora man images clean
 
 help:
 	@echo 'make demo    build, fit the shipped wine sample for its tail and for its mean, compare'
@@ -24,7 +24,8 @@ help:
 	@echo 'make bench   run every benchmark and record the results; ONLY="speed/sort memory" runs these'
 	@echo 'make bench-quick    run those that guard speed and memory, in under five minutes'
 	@echo 'make bench-against  compare the CPU time of HEAD with that of commit BASE=$(BASE)'
-	@echo 'make paper   measure the figures of the spectral-risk paper again, into build/paper/'
+	@echo 'make paper   measure the figures and tables of both papers again, into build/paper/ (an hour)'
+	@echo 'make paper-quick  the same with fewer seeds and sets, in five minutes; records nothing'
 	@echo 'make torture kill commands 500 times at random moments; no file may be torn or lost'
 	@echo 'make fuzz    thousands of random tables, command lines, settings and model files'
 	@echo 'make corpora compare what is read from the files of CORPUS=folder with pyarrow, pandas and DuckDB'
@@ -96,8 +97,14 @@ bench-quick: $(BUILT)
 bench-against: $(BUILT)
 	@$(BIN)/python -m benchmarks.speed.against --base $(BASE)
 
+# Two processes; nothing is recorded from a tree with uncommitted changes.
 paper: $(BUILT)
-	@$(BIN)/python -m benchmarks.papers.figures
+	@$(BIN)/python -m benchmarks.papers.spectral
+	@$(BIN)/python -m benchmarks.papers.subquantile
+
+paper-quick: $(BUILT)
+	@$(BIN)/python -m benchmarks.papers.spectral --quick
+	@$(BIN)/python -m benchmarks.papers.subquantile --quick
 
 torture: $(BUILT)
 	$(BIN)/python tests/torture.py --kills 500

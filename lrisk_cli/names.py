@@ -154,6 +154,16 @@ class StartName(StrEnum):
 
     ZERO = "zero"
     GLOROT = "glorot"
+    GLOROT_DUAL = "glorot-dual"
+    GAUSSIAN = "gaussian"
+
+
+class StepSchedule(StrEnum):
+    """How the steps of the subgradient method shrink: at step t by 1, t^(1/2) or t."""
+
+    CONSTANT = "constant"
+    SQRT = "sqrt"
+    INVERSE = "inverse"
 
 
 class KernelName(StrEnum):
@@ -162,6 +172,13 @@ class KernelName(StrEnum):
     LINEAR = "linear"
     POLY = "poly"
     RBF = "rbf"
+
+
+class RowNorm(StrEnum):
+    """What rows are divided by before anything else."""
+
+    NONE = "none"
+    UNIT = "unit"
 
 
 class FeatureMapName(StrEnum):

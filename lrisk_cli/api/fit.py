@@ -52,9 +52,10 @@ class Job:
     """What to fit and where the results go.
 
     fits: all to be done or, with a scheme, those to choose from; files: of each of them.
-    reference: whether the ordinary fit is shown beside them. notes: what to know about the
-    options. after: what models learn from rows that they have not seen; folds: how these are left
-    out, unless the scheme does so. checks: gates, where there are any.
+    reference: whether the ordinary fit is shown beside them. theory: whether the theorems are
+    applied to each. trace_rows: the column that marks rows to count in traces. notes: what to know
+    about the options. after: what models learn from rows that they have not seen; folds: how these
+    are left out, unless the scheme does so. checks: gates, where there are any.
     """
 
     data: Inputs
@@ -67,6 +68,8 @@ class Job:
     test: str | None
     asked: FitFiles
     reference: bool
+    theory: bool
+    trace_rows: str | None
     notes: tuple[str, ...]
     files: tuple[FitFiles, ...]
     after: AfterFit
@@ -118,7 +121,12 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     test = None if job.test is None else _open_test(job, design.encoding)
     design = replace(design, notes=(*design.notes, *(test.notes if test else ())))
     clock.lap("design_s")
-    results, notes = _solve(job, design, report)
+    marks = None
+    if job.trace_rows is not None:
+        from lrisk_cli.api.fit_watch import read_marks
+
+        marks = read_marks(table, job.trace_rows)
+    results, notes = _solve(job, design, held_out, marks, report)
     refine(results, job.after, folds, held_out)
     design = replace(design, notes=(*design.notes, *notes))
     digests = row_digests(design, held_out)
@@ -251,17 +259,28 @@ def _open_test(job: Job, encoding: Encoding) -> Table:
     return table
 
 
-def _solve(job: Job, design: Design, report: Report) -> tuple[list[FitResult], tuple[str, ...]]:
+def _solve(
+    job: Job, design: Design, held_out: Design | None, marks: Flags | None, report: Report
+) -> tuple[list[FitResult], tuple[str, ...]]:
     """One fit after the other, each from where the last one ended; the ordinary fit besides."""
     results: list[FitResult] = []
     features, W = make_features(design, job.fits[0], report), None
     for options, files in zip(job.fits, job.files, strict=True):
         began = perf_counter()
-        fitted = fit_design(design, options, report, start=W, features=features)
+        watch = None
+        if files.trace is not None:
+            from lrisk_cli.api.fit_watch import make_watch
+
+            watch = make_watch(design, options, features, held_out, marks)
+        fitted = fit_design(design, options, report, start=W, features=features, watch=watch)
         W = fitted.solution.W
         results.append(FitResult(fitted, files, perf_counter() - began))
         if len(job.fits) > 1:
             report(Progress("risks", len(results), len(job.fits)))
+    if job.theory:
+        from lrisk_cli.api.fit_theory import add_theory
+
+        add_theory(results, job.fits, design, features)
     if not job.reference or all(options.risk.flat and not options.robust for options in job.fits):
         return results, ()
     from lrisk_cli.api.fit_reference import add_reference
@@ -298,7 +317,16 @@ def _trace_columns(epochs: Sequence[Epoch]) -> dict[str, Any]:
     """One row for each epoch; empty where nothing was proved or sorted yet."""
     names = ("passes", "seconds", "objective", "lower_bound", "gap", "rank_changes")
     heads = {"passes": "pass"}
-    return {
+    columns = {
         heads.get(name, name): pa.array([getattr(epoch, name) for epoch in epochs])
         for name in names
     }
+    for name, type_ in (("epochs", pa.float64()), ("gradient_evaluations", pa.int64())):
+        counts = [None if each.counts is None else getattr(each.counts, name) for each in epochs]
+        columns[name] = pa.array(counts, type_)
+    watched = [epoch.watched for epoch in epochs]
+    for name, type_ in (("test_loss", pa.float64()), ("marked_rows", pa.int64())):
+        seen = [None if each is None else getattr(each, name) for each in watched]
+        if any(value is not None for value in seen):
+            columns[name] = pa.array(seen, type_)
+    return columns

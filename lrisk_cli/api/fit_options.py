@@ -12,7 +12,7 @@ from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.features.features import FeatureOptions
-from lrisk_cli.features.options import KernelOptions
+from lrisk_cli.features.options import Embedding, KernelOptions
 from lrisk_cli.losses.registry import parse_loss
 from lrisk_cli.models.fitting import FitOptions, check_fit
 from lrisk_cli.models.options import (
@@ -24,7 +24,7 @@ from lrisk_cli.models.options import (
     loss_notes,
     suit_columns,
 )
-from lrisk_cli.names import DEFAULT_RISK, FORMER_RISK, ConformalName, SolverName, Task
+from lrisk_cli.names import DEFAULT_RISK, FORMER_RISK, ConformalName, RowNorm, SolverName, Task
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.solvers.select import SolverOptions
 from lrisk_cli.solvers.solution import Limits
@@ -44,6 +44,7 @@ def make_job(
     columns: Columns,
     model: ModelOptions,
     kernel: KernelOptions,
+    embedding: Embedding,
     validation: Validation,
     output: FitOutput,
     stopping: Stopping,
@@ -65,12 +66,20 @@ def make_job(
         )
     asked = FitFiles(output.output, output.losses, output.trace, html, validation.oof)
     how = solver.parse(seed, track_ranks=bool(asked.trace or asked.html))
-    fits = make_fits(model, how, stopping.parse(), kernel.parse())
+    features = embedding.parse(kernel.parse())
+    fits = make_fits(model, how, stopping.parse(), features)
     by, notes = choose_scaling(
         columns.scaling, columns.standardize, model.risks, robust=model.robust
     )
     design = suit_columns(
-        replace(columns.parse(), scaling=by, divider=validation.divider), fits[0].loss
+        replace(
+            columns.parse(),
+            scaling=by,
+            divider=validation.divider,
+            spare=_spare(output),
+            scale_features=features.row_norm is RowNorm.NONE,
+        ),
+        fits[0].loss,
     )
     return Job(
         data=data.parse(),
@@ -83,6 +92,8 @@ def make_job(
         test=validation.test,
         asked=asked,
         reference=output.reference,
+        theory=output.theory,
+        trace_rows=output.trace_rows,
         notes=(
             *(() if model.robust else default_risk_notes(model.risk)),
             *loss_notes(fits[0].loss, model.risks, design.on_scale),
@@ -96,6 +107,16 @@ def make_job(
         folds=make_folds(validation, after, seed),
         checks=_make_checks(gates),
     )
+
+
+def _spare(output: FitOutput) -> tuple[tuple[str, str], ...]:
+    """The column that marks rows in traces is no feature."""
+    if output.trace_rows is None:
+        return ()
+    if output.trace is None:
+        add = opt("trace", "FILE")
+        raise InvalidOption("trace_rows", f"has no meaning without a trace; add {add}")
+    return (("trace_rows", output.trace_rows),)
 
 
 def _make_checks(gates: Gates | None) -> "Checks | None":

@@ -16,6 +16,10 @@ def plan(job: Job, report: Report) -> Plan:
     def values(n_rows: int) -> int:
         found = count_values(features, n_rows)
         if found is None:
+            if features.embeds:
+                raise InvalidOption(
+                    "dry_run", "cannot foresee how many principal components will be kept"
+                )
             raise InvalidOption(
                 "dry_run",
                 f"cannot foresee how many landmarks {opt('rank', 'auto')} takes; pass "
@@ -23,7 +27,7 @@ def plan(job: Job, report: Report) -> Plan:
             )
         return found
 
-    linear = features.kernel is KernelName.LINEAR
+    linear = features.kernel is KernelName.LINEAR and not features.embeds
     flat = all(fit.risk.flat for fit in job.fits)
     table = open_table(job.data, dtypes=job.dtypes)
     return plan_design(

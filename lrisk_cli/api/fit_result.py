@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
     from lrisk_cli.evaluation.page_rows import EvaluatedRows, PageRows
     from lrisk_cli.evaluation.selection import CrossValidation
+    from lrisk_cli.solvers.theory import Theory
 
 
 @dataclass(slots=True)
@@ -49,7 +50,7 @@ class FitResult:
 
     scored: only where a file is to hold it. seconds: those of the solver. seen: for a page, losses
     and what it shows of the rows, by the rows they are of. means: of class probabilities, by rows
-    too. reference: the ordinary fit, if wanted.
+    too. reference: the ordinary fit, if wanted; theory: what the theorems say, if wanted.
     """
 
     fitted: Fitted
@@ -61,6 +62,7 @@ class FitResult:
     warnings: Warnings = ()
     means: dict[str, "MeanProbabilities"] = field(default_factory=dict)
     reference: Reference | None = None
+    theory: "Theory | None" = None
 
     def keep_records(self, choice: "CrossValidation | None", holdout: Any) -> None:
         """Let the model say how it was chosen, and which rows were held out."""

@@ -10,7 +10,7 @@ from lrisk_cli.errors import ExitCode
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.evaluation.registry import list_metrics, needs_of_fits
-from lrisk_cli.features.options import KernelOptions
+from lrisk_cli.features.options import Embedding, KernelOptions
 from lrisk_cli.models.options import AfterFit, FitOutput, ModelOptions
 from lrisk_cli.names import Task
 from lrisk_cli.native.options import Seed, Threads
@@ -34,6 +34,7 @@ def fit(
     columns: Annotated[Columns, vary("target", required=True)],
     model: ModelOptions,
     kernel: KernelOptions,
+    embedding: Embedding,
     validation: Validation,
     after: AfterFit,
     gates: Annotated[Gates, NO_BASELINE, vary("fail_on", help=FAIL_ON)],
@@ -63,7 +64,7 @@ def fit(
     from lrisk_cli.reports.progress import ProgressDisplay
 
     job = make_job(
-        data, columns, model, kernel, validation, output, stopping, solver,
+        data, columns, model, kernel, embedding, validation, output, stopping, solver,
         seed=seed.seed, html=page.html, gates=gates, after=after,
     )  # fmt: skip
     if output.dry_run:

@@ -55,10 +55,10 @@ class DesignOptions:
     features, exclude: texts that name columns, as `find_columns` reads them.
     target: None for clusters, whose design has features only. aside: a column that is no feature
     though the caller reads it, and the option that names it. exposure: the column of exposures,
-    for losses that take one. scale_target: whether the target may be standardised at all. divider:
-    the column by which rows are divided into folds, and the option that names it. spare: columns
-    that have another use, by the option that names them; they are features only if named as such.
-    pixels: the features are grey values, so few whole numbers are no codes. on_scale: the
+    for losses that take one. scale_target, scale_features: whether they may be standardised at all.
+    divider: the column by which rows are divided into folds, and the option that names it. spare:
+    columns that have another use, by the option that names them; they are features only if named as
+    such. pixels: the features are grey values, so few whole numbers are no codes. on_scale: the
     logarithm of the target that is fitted, if any.
     """
 
@@ -77,6 +77,7 @@ class DesignOptions:
     aside: tuple[str, str] | None = None
     exposure: str | None = None
     scale_target: bool = True
+    scale_features: bool = True
     divider: tuple[str, str] | None = None
     spare: tuple[tuple[str, str], ...] = ()
     pixels: bool = False
@@ -196,7 +197,7 @@ def encode_design(
         train,
         options.missing,
         options.max_categories,
-        options.standardize is not Standardize.NONE,
+        options.standardize is not Standardize.NONE and options.scale_features,
         options.scaling,
         # A distance would count a missing cell as a difference of its own.
         marked=options.target is not None,

@@ -13,7 +13,8 @@ from lrisk_cli.features.linear import LinearMap
 from lrisk_cli.features.maps import FeatureOptions
 from lrisk_cli.features.phi import Afford, Features, unlimited
 from lrisk_cli.features.registry import KERNELS
-from lrisk_cli.names import FeatureMapName
+from lrisk_cli.names import FeatureMapName, RowNorm
+from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
@@ -33,6 +34,13 @@ def check_features(options: FeatureOptions) -> None:
     if chosen is not None and chosen not in spec.feature_maps:
         able = [name for name, each in KERNELS.items() if chosen in each.feature_maps]
         raise _unread("feature_map", chosen, options.kernel, able)
+    if options.embeds and spec.make is not None:
+        name = "pca" if options.row_norm is RowNorm.NONE else "row_norm"
+        raise InvalidOption(
+            name, f"is for linear models; leave out {opt('kernel', options.kernel)}"
+        )
+    if options.pca is not None and not 0.0 < options.pca <= 1.0:
+        raise InvalidOption("pca", f"must be in (0, 1]; got {options.pca:g}")
     gamma = options.gamma
     if isinstance(gamma, float) and not 0.0 < gamma < np.inf:
         raise InvalidOption("gamma", f"must be greater than 0; got {gamma:g}")
@@ -61,6 +69,11 @@ def build_features(
     afford: Afford = unlimited,
 ) -> Features:
     """phi of the rows, by the kernel asked for. constant: the last column is the intercept."""
+    if options.embeds:
+        from lrisk_cli.features.embedding import embed
+
+        with one_thread():
+            return embed(rows, options, constant=constant, afford=afford)
     if KERNELS[options.kernel].make is None:
         return Features(rows, LinearMap())
     from lrisk_cli.features.nystroem import landmark_features, make_kernel
@@ -78,7 +91,9 @@ def build_features(
 
 
 def count_values(options: FeatureOptions, n_rows: int) -> int | None:
-    """How many values the map makes of each of n rows; None where only landmarks picked tell."""
+    """How many values the map makes of each of n rows; None where only the rows tell."""
+    if options.embeds:
+        return None
     if options.feature_map is FeatureMapName.FOURIER:
         return FOURIER_FEATURES if options.rank is None else int(options.rank)
     if options.rank == "auto" or (options.rank is None and options.feature_map is not None):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol
 import numpy as np
 from msgspec import Meta, Struct
 
-from lrisk_cli.names import FeatureMapName, GammaRule, KernelName
+from lrisk_cli.names import FeatureMapName, GammaRule, KernelName, RowNorm
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array
@@ -35,7 +35,8 @@ class MapEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, ta
 class FeatureOptions:
     """What the user may say about features; None leaves the choice to us.
 
-    rank: number of landmarks or frequencies, "auto" for as many as the kernel needs.
+    rank: number of landmarks or frequencies, "auto" for as many as the kernel needs. row_norm, pca:
+    for embeddings; pca is the fraction of the variance that principal components explain.
     """
 
     kernel: KernelName = KernelName.LINEAR
@@ -44,6 +45,13 @@ class FeatureOptions:
     coef0: float | None = None
     rank: int | Literal["auto"] | None = None
     feature_map: FeatureMapName | None = None
+    row_norm: RowNorm = RowNorm.NONE
+    pca: float | None = None
+
+    @property
+    def embeds(self) -> bool:
+        """Whether rows are normalised or projected."""
+        return self.row_norm is not RowNorm.NONE or self.pca is not None
 
 
 class FeatureMap(Protocol):

@@ -1,10 +1,10 @@
 """The kernel whose features predictions are linear in, as the user says it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from lrisk_cli.errors import InvalidOption
-from lrisk_cli.names import MOST_DEGREE, FeatureMapName, GammaRule, KernelName
+from lrisk_cli.names import MOST_DEGREE, FeatureMapName, GammaRule, KernelName, RowNorm
 from lrisk_cli.options import option
 
 if TYPE_CHECKING:
@@ -63,6 +63,32 @@ class KernelOptions:
 
         gamma, rank = _parse_gamma(self.gamma), _parse_rank(self.rank)
         return FeatureOptions(self.kernel, gamma, self.degree, self.coef0, rank, self.feature_map)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedding:
+    """Rows that are the output of a neural network: unit length, principal components."""
+
+    panel: ClassVar[str] = "Model"
+
+    row_norm: RowNorm | None = option(
+        help="unit: divide every row of features, as in the file, by its length; what follows is "
+        "standardised.",
+        shown=RowNorm.NONE.value,
+        expert=True,
+    )
+    pca: float | None = option(
+        metavar="FRACTION",
+        help="Project rows on the principal components that explain this fraction of their "
+        "variance, and standardise these.",
+        fraction=True,
+        shown="none",
+        expert=True,
+    )
+
+    def parse(self, kernel: "FeatureOptions") -> "FeatureOptions":
+        """The features of a kernel with these options."""
+        return replace(kernel, row_norm=self.row_norm or RowNorm.NONE, pca=self.pca)
 
 
 def _parse_gamma(text: str | float | None) -> GammaRule | float | None:

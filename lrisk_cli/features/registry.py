@@ -1,6 +1,7 @@
 """The kernels by name, and the entries of their maps in model files."""
 
 from lrisk_cli.features import gaussian, linear, polynomial
+from lrisk_cli.features.embedding import EmbeddingEntry
 from lrisk_cli.features.fourier import FourierEntry
 from lrisk_cli.features.gaussian import GaussianEntry
 from lrisk_cli.features.linear import LinearEntry
@@ -13,4 +14,4 @@ KERNELS: dict[KernelName, KernelSpec] = {
     KernelName.POLY: polynomial.SPEC,
     KernelName.RBF: gaussian.SPEC,
 }
-FeatureMapEntry = LinearEntry | GaussianEntry | PolynomialEntry | FourierEntry
+FeatureMapEntry = LinearEntry | GaussianEntry | PolynomialEntry | FourierEntry | EmbeddingEntry

@@ -95,6 +95,11 @@ class Loss(ABC):
         return 0.0
 
     @property
+    def lipschitz(self) -> float:
+        """The longest derivative in the margins of a row; infinite where nothing bounds it."""
+        return float("inf")
+
+    @property
     def roundings(self) -> Roundings | None:
         """Bounds on the rounding errors; None where none are known, and nothing can be proved."""
         return None

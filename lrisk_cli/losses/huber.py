@@ -47,6 +47,10 @@ class HuberLoss(Loss):
         return self.delta
 
     @property
+    def lipschitz(self) -> float:
+        return self.delta
+
+    @property
     def roundings(self) -> Roundings:
         """Inside: a difference, twice, and a product. Outside: delta (d - delta/2), d > delta.
 

@@ -59,6 +59,10 @@ class BinaryLoss(LogisticLoss):
     smoothness: ClassVar[float] = 0.25
 
     @property
+    def lipschitz(self) -> float:
+        return 1.0
+
+    @property
     def n_outputs(self) -> int:
         return 1
 
@@ -125,6 +129,11 @@ class MultinomialLoss(LogisticLoss):
     n_classes: int
     code: ClassVar[int] = 2
     smoothness: ClassVar[float] = 0.5
+
+    @property
+    def lipschitz(self) -> float:
+        """||p - e_y|| is largest where all is put on one wrong class."""
+        return float(np.sqrt(2.0))
 
     @property
     def n_outputs(self) -> int:

@@ -51,6 +51,10 @@ class QuantileLoss(Loss):
         return self.level
 
     @property
+    def lipschitz(self) -> float:
+        return max(self.level, 1.0 - self.level)
+
+    @property
     def roundings(self) -> Roundings | None:
         """A difference, 1 - T, a product; the derivative may be 1 - T."""
         return Roundings(5, 3)

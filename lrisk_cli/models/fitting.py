@@ -33,7 +33,7 @@ from lrisk_cli.solvers.select import (
     solve,
     uses_inlier_weights,
 )
-from lrisk_cli.solvers.solution import Limits, Solution
+from lrisk_cli.solvers.solution import Limits, Solution, Watch
 from lrisk_cli.types import Array
 
 if TYPE_CHECKING:
@@ -156,11 +156,12 @@ def fit_design(
     start: Array | None = None,
     features: Features | None = None,
     inliers: "InlierWeights | None" = None,
+    watch: Watch | None = None,
 ) -> Fitted:
     """Minimise the risk on the rows of the design, whose features may be known already.
 
     start: W that another risk or penalty led to on these features; it saves work. inliers: their
-    inlier weights, where known already.
+    inlier weights, where known already. watch: sees every point of the trace.
     """
     options = replace(options, limits=options.limits.begun())
     target = design.encoding.target
@@ -177,7 +178,7 @@ def fit_design(
     elif inliers is None:
         inliers = inlier_weights_of(design, options)
     w = None if inliers is None else inliers.weights
-    solution = solve(problem, options.solver, options.limits, report, start, w)
+    solution = solve(problem, options.solver, options.limits, report, start, w, watch)
     if problem.falling and target.classes:
         _check_kept_classes(problem, solution.lam, target.classes)
     chosen = choose(problem, options.solver)
@@ -188,7 +189,7 @@ def fit_design(
         risk=str(options.risk),
         l2=problem.mu,
         coefficients=features.coefficients(solution.W),
-        fit=record_fit(design, problem, solution, how, options.solver.seed, inliers),
+        fit=record_fit(design, options, problem, solution, how, inliers),
         feature_map=features.map,
     )
     if target.on is not TargetScale.NONE and not loss.kinked:
@@ -209,14 +210,14 @@ def _fit_robustly(
     inliers = inliers or inlier_weights_of(design, options)
     unit = design.encoding.target.scale
     solved = solve_robustly(problem, inliers, options.limits, design.label, unit)
-    how, seed = (SOLVER, solved.why), options.solver.seed
+    how = (SOLVER, solved.why)
     model = Model(
         encoding=design.encoding,
         loss=choose_loss(options.loss, design.encoding.target).name,
         risk=str(options.risk),
         l2=problem.mu,
         coefficients=features.coefficients(solved.solution.W),
-        fit=record_fit(design, problem, solved.solution, how, seed, inliers),
+        fit=record_fit(design, options, problem, solved.solution, how, inliers),
         feature_map=features.map,
         robust=solved.record,
     )
@@ -327,10 +328,10 @@ def _smoothing(options: FitOptions, n_rows: int) -> Smoothing | None:
 
 def record_fit(
     design: Design,
+    options: FitOptions,
     problem: Problem,
     solution: Solution,
     how: tuple[str, str],
-    seed: int,
     inliers: "InlierWeights | None" = None,
 ) -> FitRecord:
     """How a model was fitted. how: the solver and why."""
@@ -339,6 +340,8 @@ def record_fit(
         FitStart(name=each.name, objective=each.objective, rounds=each.rounds)
         for each in solution.starts
     ]
+    counts = solution.counts
+    as_read = _as_in_file(design.encoding) and not options.features.embeds
     return FitRecord(
         solver=how[0],
         solver_reason=how[1],
@@ -348,13 +351,13 @@ def record_fit(
         lower_bound=None if proved is None else proved.lower_bound,
         absolute_gap=None if proved is None else proved.absolute_gap,
         gap=None if proved is None else proved.gap,
-        objective_scale="file" if _as_in_file(design.encoding) else "standardised",
+        objective_scale="file" if as_read else "standardised",
         smoothing="none" if smoothing is None else smoothing.name.value,
         nu=None if smoothing is None else smoothing.nu,
         smoothed_objective=solution.smoothed_objective,
         smoothed_gap=None if smoothed is None else smoothed.gap,
         step=solution.step,
-        seed=seed,
+        seed=options.solver.seed,
         rows_read=design.counts.read,
         rows_used=design.rows.shape[0],
         rows_dropped=sum(design.counts.dropped.values()),
@@ -363,7 +366,21 @@ def record_fit(
         cells_filled=design.counts.filled,
         starts=tuple(starts) or None,
         contamination=None if inliers is None else inliers.fraction,
+        stationarity=solution.stationarity,
+        smoothing_error=_smoothing_error(problem),
+        epochs=None if counts is None else counts.epochs,
+        gradient_evaluations=None if counts is None else counts.gradient_evaluations,
     )
+
+
+def _smoothing_error(problem: Problem) -> float | None:
+    """The smoothed risk differs from the risk by at most so much; None where there is none."""
+    if problem.smoothing is None:
+        return None
+    from lrisk_cli.solvers.theory import smoothing_error
+
+    found = smoothing_error(problem)
+    return None if found is None else found.error
 
 
 def _as_in_file(encoding: Encoding) -> bool:

@@ -59,7 +59,11 @@ class RobustRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the model was fitted and what was proved. The bounds are null for falling risks.
 
-    starts: where the search for a falling risk began; null where one start is enough. reweighted,
+    smoothing_error: the smoothed risk differs from the risk by at most so much. passes: sweeps over
+    the rows of any kind. epochs, gradient_evaluations: those of stochastic steps, apart from
+    evaluations and proofs; null for other methods. stationarity: of falling risks, the length of
+    the gradient at the fit, or of the step projected on a norm bound over its size. starts: where
+    the search for a falling risk began; null where one start is enough. reweighted,
     trimmed_objective: of versions that weighed the rows once more after a subquantile.
     contamination: estimated fraction of outliers; null if not estimated. training_rows,
     held_out_rows: count and order-free digest of the encoded rows; empty if not known.
@@ -90,6 +94,10 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reweighted: bool = False
     trimmed_objective: float | None = None
     contamination: float | None = None
+    smoothing_error: float | None = None
+    stationarity: float | None = None
+    epochs: float | None = None
+    gradient_evaluations: int | None = None
     training_rows: str = ""
     held_out_rows: str = ""
 

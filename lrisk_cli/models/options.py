@@ -184,13 +184,26 @@ class FitOutput:
     trace: str | None = option(
         metavar="FILE",
         writes=True,
-        help="Write objective, bound and gap per epoch.",
+        help="Write objective, bound and gap per epoch; with `holdout` also the mean loss of the "
+        "rows held out.",
+        expert=True,
+    )
+    trace_rows: str | None = option(
+        metavar="COLUMN",
+        help="Count in the trace how many rows have weight among those marked by this column: 1, "
+        "true or yes (planted errors, say).",
         expert=True,
     )
     reference: bool = option(
         True,
         help="Leave out the figures of the ordinary fit, which minimises the mean of the losses, "
         "on the same rows.",
+    )
+    theory: bool = option(
+        False,
+        help="Report what the papers' theorems say about the fit, with their assumptions: step "
+        "sizes and epochs of lsvrg, the bias of batches, the error of the risk, breakdown.",
+        expert=True,
     )
     dry_run: bool = option(
         False,

@@ -62,6 +62,7 @@ def fit_document(
         "training": result.figures["training"],
         "holdout": result.tested,
         "reference": reference_document(result),
+        **theory_of_result(result),
         "rows": {**rows_document(counts), "held_out": held_out_rows(counts)},
         "notes": [*fits.notes, *result.notes],
         **gates,
@@ -77,6 +78,15 @@ def reference_document(result: "FitResult") -> dict[str, Any] | None:
     if reference is None:
         return None
     return {"training": reference.figures["training"], "holdout": reference.tested}
+
+
+def theory_of_result(result: "FitResult") -> dict[str, Any]:
+    """What the theorems say, where it was asked for."""
+    if result.theory is None:
+        return {}
+    from lrisk_cli.reports.theory import theory_document
+
+    return {"theory": theory_document(result.theory)}
 
 
 def choice_document(choice: "CrossValidation") -> dict[str, Any]:

@@ -140,7 +140,7 @@ def run_facts(model: Model) -> list[Fact]:
     facts = [
         Fact(
             "solver",
-            f"{fit.solver} ({fit.solver_reason}), {fit.passes:g} passes",
+            f"{fit.solver} ({fit.solver_reason}), {_work_done(fit)}",
             {"fit": fit.as_dict()},
         ),
         Fact("end", fit.status, continued=True),
@@ -150,6 +150,12 @@ def run_facts(model: Model) -> list[Fact]:
         facts.append(Fact("lower bound", f"{fit.lower_bound:.9g}"))
         facts.append(Fact("gap", f"{fit.gap:.3g}"))
     facts.append(Fact("proof", proof_sentence(model), continued=True))
+    if fit.stationarity is not None:
+        words = f"gradient of length {fit.stationarity:.2g} at the fit, 0 at a stationary point"
+        facts.append(Fact("stationarity", words, detail=True))
+    if fit.smoothing_error is not None:
+        error = f"the smoothed risk differs from the risk by at most {fit.smoothing_error:.4g}"
+        facts.append(Fact("smoothing", f"{fit.smoothing}, nu {fit.nu:g}; {error}"))
     for start in fit.starts or ():
         ended = f"{start.objective:.9g} after {plural(start.rounds, 'round')}"
         facts.append(Fact(f"from {start.name}", ended, detail=True))
@@ -158,6 +164,14 @@ def run_facts(model: Model) -> list[Fact]:
         Fact("seed", str(fit.seed), detail=True),
         Fact("data fingerprint", fit.fingerprint, detail=True),
     ]
+
+
+def _work_done(fit: FitRecord) -> str:
+    """How much the solver did: "133 passes, 64 of them epochs of steps"."""
+    passes = f"{fit.passes:g} passes"
+    if fit.epochs is None:
+        return passes
+    return f"{passes}; {fit.epochs:g} epochs with {fit.gradient_evaluations:,} gradient evaluations"
 
 
 def coefficient_grid(

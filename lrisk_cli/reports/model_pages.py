@@ -74,11 +74,21 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
         *_choice(model),
         *_coefficients(model),
         *worst_section(model, rows[-1]),
+        *_theory(result),
         Section("What was done", [facts_block([*model_facts(model), rows_fact(counts)])]),
     ]
     lead = f"{_first_upper(result_fact(result).text)}. {_first_upper(proof_sentence(model))}."
     title = f"Fit of {model.target.name} by {model.risk}"
     return Page("fit", title, lead, sections, command_line)
+
+
+def _theory(result: "FitResult") -> list[Section]:
+    """What the theorems say, where it was asked for."""
+    if result.theory is None:
+        return []
+    from lrisk_cli.reports.theory import theory_facts
+
+    return [Section("What the theorems say", [facts_block(theory_facts(result.theory))])]
 
 
 def evaluation_page(found: "Evaluation", command_line: str) -> Page:

@@ -13,6 +13,7 @@ from lrisk_cli.reports.terminal import (
     print_rows,
     print_saved,
     print_text,
+    print_theory,
 )
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ def print_path(fits: "Fits") -> None:
     for group in first.figures:
         print_rows(_rows(results, group))
         print()
+    for result in results:
+        if result.theory is not None:
+            print(f"theory of {result.model.risk}")
+            print_theory(result)
     otherwise = "nothing was saved; pass -o FOLDER/ to keep the models"
     print_saved([each.files.model for each in results], otherwise)
     print_named_gates(fits.gate_results)

@@ -23,7 +23,7 @@ from lrisk_cli.tables.places import place_name
 
 if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
-    from lrisk_cli.api.fit_result import Fits
+    from lrisk_cli.api.fit_result import FitResult, Fits
     from lrisk_cli.evaluation.gates import GateResult
 
 
@@ -44,8 +44,18 @@ def print_fit(fits: "Fits") -> None:
     reference = None if result.reference is None else result.reference.figures
     print_grid(figures_grid(model, result.figures, reference))
     print()
+    print_theory(result)
     print_saved([result.files.model], "nothing was saved; pass -o MODEL.json to keep it")
     print_named_gates(fits.gate_results)
+
+
+def print_theory(result: "FitResult") -> None:
+    """What the theorems say about a fit, where it was asked for."""
+    if result.theory is not None:
+        from lrisk_cli.reports.theory import theory_facts
+
+        print_facts(theory_facts(result.theory))
+        print()
 
 
 def print_evaluation(found: "Evaluation") -> None:

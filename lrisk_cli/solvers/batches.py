@@ -8,6 +8,7 @@ import numpy as np
 
 from lrisk_cli.solvers.draws import random_state
 from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.solvers.work import Counts, Work
 
 # Rows in a batch, unless the user says how many.
 BATCH_SIZE = 64
@@ -28,7 +29,9 @@ class Batches:
         self.losses = np.empty(m)
         self.order = np.empty(m, dtype=np.int32)
         self.per_epoch = -(-problem.n_rows // m)
-        self.passes = self.per_epoch * m / problem.n_rows
+        n_drawn = self.per_epoch * m
+        sweeps = n_drawn / problem.n_rows
+        self.taken = Work(sweeps, Counts(sweeps, n_drawn))
 
 
 def safe_step(problem: Problem) -> float:

@@ -8,18 +8,23 @@ from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.problem import Problem
-from lrisk_cli.solvers.solution import GAVE_OUT, Limits, Solution, SolverRun
+from lrisk_cli.solvers.solution import GAVE_OUT, Limits, Solution, SolverRun, Watch
 from lrisk_cli.types import Array
 
 
 def solve_mean(
-    problem: Problem, limits: Limits, report: Report = silent, start: Array | None = None
+    problem: Problem,
+    limits: Limits,
+    report: Report = silent,
+    start: Array | None = None,
+    watch: Watch | None = None,
 ) -> Solution:
     """Ridge by Cholesky for squared losses; Newton, or L-BFGS for many unknowns, for others.
 
     The others begin at `start` where it is better than zero.
     """
     solver_run = SolverRun(problem, limits, report)
+    solver_run.watch = watch
     zero = problem.at(np.zeros(problem.shape), solver_run.row_weighter)
     solver_run.begin(zero.objective, zero.smoothed)
     solver_run.note(zero.objective)

@@ -10,21 +10,26 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from lrisk_cli.errors import opt
 from lrisk_cli.progress import Report, silent
+from lrisk_cli.solvers.ball import Ball
 from lrisk_cli.solvers.problem import Point, Problem
-from lrisk_cli.solvers.solution import GAVE_OUT, Limits, Solution, SolverRun
+from lrisk_cli.solvers.solution import GAVE_OUT, Limits, Solution, SolverRun, Watch
 from lrisk_cli.solvers.spec import Job
+from lrisk_cli.solvers.work import Work
 from lrisk_cli.types import Array
 
 # Epochs without a better objective after which a step that we chose ourselves is halved; the
 # number doubles each time, as smaller steps need longer to show what they can do.
 PATIENCE = 2
-# A run has diverged when its objective exceeds that at zero by this factor.
+# The usual ceiling of a run.
 DIVERGED = 2.0
 # A step halved this often has become too small to move anything.
 MAX_HALVINGS = 60
 # Proofs are tried at passes that grow by this factor: they cost far more than an epoch.
 PROOF_SPACING = 1.25
+# Epochs add up to a limit but for rounding.
+SHORT = 1e-9
 # A run without a proof to come has stalled when so many epochs gain less than the tolerance.
 STALL = 20
 
@@ -32,10 +37,16 @@ STALL = 20
 class Method(Protocol):
     """An update rule: `step` is its step size, None where it has a rule of its own.
 
-    exact: its steps see all rows, so that where they gain nothing the point is stationary.
+    exact: its steps see all rows, so that where they gain nothing the point is stationary; others
+    are stochastic.
     """
 
     exact: ClassVar[bool]
+
+    @property
+    def ceiling(self) -> float:
+        """A run has diverged when its objective exceeds that at zero by this factor."""
+        return DIVERGED
 
     def first_step(self) -> float | None:
         """The step size to begin with, chosen so that it should not diverge."""
@@ -43,8 +54,8 @@ class Method(Protocol):
     def restart(self, W: Array, *, stalled: bool = False) -> None:
         """Reset the state and continue from W, with smaller steps if the last epochs stalled."""
 
-    def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
-        """Make one epoch of steps from the point; the new W, and the passes it used."""
+    def advance(self, point: Point, step: float | None) -> tuple[Array, Work]:
+        """Make one epoch of steps from the point; the new W, and what it took."""
 
 
 class RecentWeights:
@@ -86,19 +97,28 @@ def minimise(
     report: Report = silent,
     start: Array | None = None,
     insist: bool = False,
-    norm_bound: float | None = None,
+    ball: Ball | None = None,
+    max_epochs: float | None = None,
+    watch: Watch | None = None,
 ) -> Solution:
     """Run the method until the gap is proved or a limit is reached.
 
-    It begins at `start` where that is better than zero, or anyway if we insist. norm_bound: the
-    method keeps ||W|| below it.
+    It begins at `start` where that is better than zero, or anyway if we insist. ball: the method
+    keeps W in it. max_epochs: a limit to the epochs of a stochastic method.
     """
     solver_run = SolverRun(problem, limits, report, track_ranks=track_ranks)
-    return _Run(problem, method, step, solver_run, norm_bound).run(start, insist=insist)
+    solver_run.watch = watch
+    run = _Run(problem, method, step, solver_run, ball, max_epochs)
+    return run.run(start, insist=insist)
 
 
 def run_method(
-    job: Job, method: Method, *, insist: bool = False, norm_bound: float | None = None
+    job: Job,
+    method: Method,
+    *,
+    insist: bool = False,
+    ball: Ball | None = None,
+    max_epochs: float | None = None,
 ) -> Solution:
     """Run the method by the options of a job that all such methods read."""
     return minimise(
@@ -110,7 +130,9 @@ def run_method(
         report=job.report,
         start=job.start,
         insist=insist,
-        norm_bound=norm_bound,
+        ball=ball,
+        max_epochs=max_epochs,
+        watch=job.watch,
     )
 
 
@@ -123,23 +145,29 @@ class _Run:
         method: Method,
         step: float | None,
         solver_run: SolverRun,
-        norm_bound: float | None = None,
+        ball: Ball | None = None,
+        max_epochs: float | None = None,
     ) -> None:
         self.problem, self.method, self.solver_run = problem, method, solver_run
-        self.norm_bound = np.inf if norm_bound is None else norm_bound
-        self.chosen_here = step is None
+        self.ball = solver_run.ball = ball
+        self.max_epochs = max_epochs
         self.step = method.first_step() if step is None else step
+        # Steps that decay by rule are never shortened.
+        self.chosen_here = step is None and self.step is not None
         self.recent = RecentWeights(problem.n_rows)
         self.halvings = 0
         self.stale = 0
         self.patience = PATIENCE
         self.next_proof = 4.0
         self.point = self._at(np.zeros(problem.shape))
+        self.solver_run.stochastic = not method.exact
         self.solver_run.begin(self.point.objective, self.point.smoothed)
         self.recent.add(self.point.lam)
-        self.ceiling = DIVERGED * self.point.smoothed
+        self.ceiling = method.ceiling * self.point.smoothed
         # Epochs since the best objective was recorded, and its value.
         self.n_epochs, self.mark = 0, self.point.smoothed
+        # The best of the course itself: a start that is insisted on may be worse than zero.
+        self.own_best = self.point.smoothed
         self.stalled = False
 
     def run(self, start: Array | None = None, *, insist: bool = False) -> Solution:
@@ -148,16 +176,17 @@ class _Run:
             near = self._at(start)
             if solver_run.offer(start, near.objective, near.smoothed) or insist:
                 self.point = near
-                self.ceiling = max(self.ceiling, DIVERGED * near.smoothed)
+                self.ceiling = max(self.ceiling, self.method.ceiling * near.smoothed)
+                self.own_best = self.mark = near.smoothed
         self.method.restart(self.point.W)
-        solver_run.note(self.point.objective, self.point.rank_changes)
+        solver_run.note(self.point.objective, self.point.rank_changes, self.point)
         while (why := self._why_stop()) is None:
-            W, used = self.method.advance(self.point, self.step)
-            solver_run.passes += used
+            W, work = self.method.advance(self.point, self.step)
+            solver_run.add(work)
             self._evaluate(W)
             if solver_run.passes >= self.next_proof:
                 self._try_proof()
-            solver_run.note(self.point.objective, self.point.rank_changes)
+            solver_run.note(self.point.objective, self.point.rank_changes, self.point)
         proved = np.isfinite(solver_run.bound) or self.problem.falling
         if not proved or solver_run.passes > self.next_proof / PROOF_SPACING:
             self._try_proof()
@@ -171,7 +200,7 @@ class _Run:
         """Evaluate W; go on from it, or undo the epoch where it diverged."""
         point = self._at(W)
         self._check_stall()
-        if not point.smoothed <= self.ceiling:
+        if not point.smoothed <= self.ceiling or not np.isfinite(point.smoothed):
             point = self._at(self.solver_run.W)
             self._halve(point.W, stalled=False)
         else:
@@ -181,8 +210,9 @@ class _Run:
 
     def _compare(self, point: Point) -> None:
         """Keep the best point; halve a step of our own choice that has stopped finding better."""
-        if self.solver_run.offer(point.W, point.objective, point.smoothed):
-            self.stale = 0
+        self.solver_run.offer(point.W, point.objective, point.smoothed)
+        if point.smoothed < self.own_best:
+            self.own_best, self.stale = point.smoothed, 0
             return
         self.stale += 1
         if self.chosen_here and self.stale >= self.patience:
@@ -216,14 +246,15 @@ class _Run:
     def _slack(self) -> float:
         """At least what is left of the problem with the point's weights, which is strongly convex.
 
-        ||G||^2 / (2 mu); and where ||V|| <= B is asked of all V, at most G.W + B ||G||.
+        ||G||^2 / (2 mu); and where V must lie in a ball, at most G.W + the maximum of -G.V there.
         """
         problem, point = self.problem, self.point
         G = problem.gradient(point.W, point.margins, point.lam)
         self.solver_run.passes += 1.0
-        length = float(np.linalg.norm(G))
-        free = length**2 / (2.0 * problem.mu)
-        return min(free, float(np.sum(G * point.W)) + self.norm_bound * length)
+        free = float(np.sum(G * G)) / (2.0 * problem.mu)
+        if self.ball is None:
+            return free
+        return min(free, float(np.sum(G * point.W)) + self.ball.reach(G))
 
     def _check_stall(self) -> None:
         """See whether the last epochs gained anything, where no proof may end the run.
@@ -231,10 +262,10 @@ class _Run:
         There is none for a falling risk, and with a norm bound that binds it is out of reach.
         """
         self.n_epochs += 1
-        provable = not self.problem.falling and np.isinf(self.norm_bound)
+        provable = not self.problem.falling and self.ball is None
         if provable or self.n_epochs < STALL:
             return
-        best = self.solver_run.best_smoothed
+        best = self.own_best
         self.stalled = self.mark - best <= self._enough
         self.n_epochs, self.mark = 0, best
 
@@ -250,4 +281,7 @@ class _Run:
             return f"stopped because {why}"
         if self.halvings >= MAX_HALVINGS:
             return "stopped because ever smaller steps bring no progress"
+        counts = self.solver_run.counts
+        if self.max_epochs is not None and counts.epochs >= self.max_epochs - SHORT:
+            return f"stopped after {self.max_epochs:g} epochs ({opt('max_epochs')})"
         return self.solver_run.exhausted()

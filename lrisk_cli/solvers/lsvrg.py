@@ -5,7 +5,8 @@ Wbar the checkpoint, G the full gradient there, delta = W - Wbar = s V - b G
 (see native/epochs.pxi).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import ClassVar
 
 import numpy as np
@@ -13,16 +14,20 @@ import numpy as np
 from lrisk_cli.losses.base import Checkpoint
 from lrisk_cli.names import Sampling
 from lrisk_cli.solvers.draws import RowDraws, random_state
-from lrisk_cli.solvers.loop import run_method
+from lrisk_cli.solvers.loop import DIVERGED, run_method
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Solution
-from lrisk_cli.solvers.spec import Job, Need, SolverSpec
+from lrisk_cli.solvers.spec import Job, Need, SolverOptions, SolverSpec
+from lrisk_cli.solvers.step_grid import with_best_step
+from lrisk_cli.solvers.work import Counts, Work
 from lrisk_cli.types import Array
 
 
 @dataclass(slots=True)
 class Lsvrg:
     """One epoch is N steps, W <- (1 - eta mu) W - eta v, from a checkpoint with fresh weights.
+
+    An epoch may end early at a checkpoint, when the moment `until` has come.
 
     v = c_i (grad l_i(W) - grad l_i(Wbar)) + G - mu Wbar for a random row i: drawn uniformly with
     c_i = n lam_i, or with probability lam_i and c_i = 1.
@@ -35,6 +40,8 @@ class Lsvrg:
     epoch_length: int | None = None
     checkpoint_probability: float = 0.0
     sampling: Sampling = Sampling.WEIGHTS
+    ceiling: float = DIVERGED
+    until: float = np.inf
     _length: int = field(init=False)
     _rng: np.random.Generator = field(init=False)
     _draws: RowDraws = field(init=False)
@@ -66,22 +73,27 @@ class Lsvrg:
         if stalled and self.epoch_length is None:
             self._length = max(1, self._length // 2, self.problem.n_rows // 64)
 
-    def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
-        """N steps; a pass is n of them, or a checkpoint after the first (already counted)."""
+    def advance(self, point: Point, step: float | None) -> tuple[Array, Work]:
+        """N steps of two gradients each; a checkpoint takes n, and a pass but for the first.
+
+        The first is at the point, whose evaluation was that pass.
+        """
         assert step is not None  # noqa: S101
         if self.sampling is Sampling.WEIGHTS:
             self._draws.follow(point.lam)
-        W, margins, passes = point.W, point.margins, 0.0
-        remaining = self._length
+        W, margins, n = point.W, point.margins, self.problem.n_rows
+        remaining, extra = self._length, 0
         while True:
             n_steps = self._steps_to_checkpoint(remaining)
             W = self._steps(W, margins, point.lam, step, n_steps)
-            passes += n_steps / self.problem.n_rows
             remaining -= n_steps
-            if remaining == 0 or not np.isfinite(W).all():
-                return W, passes
+            late = perf_counter() >= self.until
+            if remaining == 0 or late or not np.isfinite(W).all():
+                done = self._length - remaining
+                counts = Counts(done / n, 2 * done + n * (1 + extra))
+                return W, Work(done / n + extra, counts)
             margins = self.problem.margins(W)
-            passes += 1.0
+            extra += 1
 
     def _steps_to_checkpoint(self, remaining: int) -> int:
         """How many steps until the next checkpoint, each step being followed by one with q*."""
@@ -109,21 +121,48 @@ def _suits(problem: Problem) -> str | None:
     return None if problem.smoothing is None else "smoothing was asked for"
 
 
+def by_theorem(problem: Problem, options: SolverOptions) -> SolverOptions:
+    """Step, epoch length, checkpoints and sampling of Theorem 4, where they are not given.
+
+    It asks for a smoothing, too, which is left to the user: it usually drowns the risk.
+    """
+    from lrisk_cli.risk.density import density_of
+    from lrisk_cli.solvers.theory import constants_of, lsvrg_rate, no_theory
+
+    constants = constants_of(problem)
+    rate = lsvrg_rate(problem, constants, density_of(problem.spectrum), 0.5)
+    if rate is None:
+        raise no_theory(problem)
+    probability = options.checkpoint_probability
+    return replace(
+        options,
+        step=rate.step,
+        epoch_length=options.epoch_length or rate.epoch_length,
+        checkpoint_probability=rate.checkpoint_probability if probability is None else probability,
+        sampling=options.sampling or Sampling.UNIFORM,
+    )
+
+
 def _run(job: Job) -> Solution:
-    options = job.options
+    if job.options.step_grid is not None:
+        return with_best_step(_run, job, job.options.step_grid)
+    options = by_theorem(job.problem, job.options) if job.options.theory else job.options
+    job = replace(job, options=options)
     method = Lsvrg(
         job.problem,
         options.seed,
         options.epoch_length,
         options.checkpoint_probability or 0.0,
         options.sampling or Sampling.WEIGHTS,
+        until=job.limits.deadline,
     )
-    return run_method(job, method)
+    return run_method(job, method, max_epochs=options.max_epochs)
 
 
+OPTIONS = "step theory step_grid epoch_length checkpoint_probability sampling max_epochs"
 SPEC = SolverSpec(
     _run,
     needs=frozenset({Need.DENSE_ROWS}),
-    options=frozenset({"step", "epoch_length", "checkpoint_probability", "sampling"}),
+    options=frozenset(OPTIONS.split()),
     suits=_suits,
 )

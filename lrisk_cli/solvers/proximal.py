@@ -193,11 +193,13 @@ class ProximalPoint(ABC):
 def run_proximal(job: Job, method: type[ProximalPoint]) -> Solution:
     """Minimise by the method; the mean is one weighted fit."""
     if job.problem.flat and not job.problem.loss.kinked:
-        return solve_mean(job.problem, job.limits, job.report, job.start)
-    return method(
+        return solve_mean(job.problem, job.limits, job.report, job.start, job.watch)
+    search = method(
         job.problem,
         job.limits,
         track_ranks=job.options.track_ranks,
         report=job.report,
         start=job.start,
-    ).run()
+    )
+    search.solver_run.watch = job.watch
+    return search.run()

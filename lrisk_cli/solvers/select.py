@@ -12,7 +12,7 @@ from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.solvers.registry import SOLVERS, load_solver
-from lrisk_cli.solvers.solution import Limits, Solution
+from lrisk_cli.solvers.solution import Limits, Solution, Watch
 from lrisk_cli.solvers.spec import Job, Need, SolverOptions
 from lrisk_cli.types import Array
 
@@ -69,20 +69,21 @@ def solve(
     report: Report = silent,
     start: Array | None = None,
     inliers: Array | None = None,
+    watch: Watch | None = None,
 ) -> Solution:
     """Minimise the problem; linear algebra runs on one thread, so that results repeat.
 
     start: W (d, k) of a neighbouring problem, from which to begin where it is better than zero.
     It saves work; what is proved does not depend on it. srda always begins at zero, and so does
     every fit of a falling risk, where the end would depend on it. inliers: (n,) the probability
-    that each row is an inlier; trimmed starts there too.
+    that each row is an inlier; trimmed starts there too. watch: sees every point of the trace.
     """
     solver = load_solver(choose(problem, options).solver)
     if problem.falling:
         start = None
     # Numbers that are not finite are looked for where they matter.
     with one_thread(), np.errstate(all="ignore"):
-        return solver.run(Job(problem, options, limits, report, start, inliers))
+        return solver.run(Job(problem, options, limits, report, start, inliers, watch))
 
 
 def uses_inlier_weights(problem: Problem, options: SolverOptions) -> bool:
@@ -139,11 +140,20 @@ def check_options(options: SolverOptions) -> None:
         if name in SHARED or name in read or getattr(options, name) == getattr(defaults, name):
             continue
         readers = sorted(each for each in SOLVERS if name in load_solver(each).options)
-        chosen, decays = opt("solver", options.solver), name == "decay"
+        chosen, rules = opt("solver", options.solver), name in ("decay", "theory")
         raise InvalidOption(
-            "step" if decays else name,
+            "step" if rules else name,
             f"is not used by {chosen} (only by {join_words(readers)})",
-            "decay" if decays else None,
+            name if rules else None,
         )
+    _check_steps(options)
     if not auto:
         load_solver(options.solver).check(options)
+
+
+def _check_steps(options: SolverOptions) -> None:
+    """Refuse ways to choose the step that exclude one another."""
+    if options.step_grid is not None and (
+        options.step is not None or options.decay or options.theory
+    ):
+        raise InvalidOption("step_grid", f"chooses the step; leave out {opt('step')}")

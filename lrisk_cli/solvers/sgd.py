@@ -5,11 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.solvers.batches import BATCH_SIZE, Batches, safe_step
-from lrisk_cli.solvers.loop import run_method
+from lrisk_cli.solvers.loop import DIVERGED, run_method
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Solution
-from lrisk_cli.solvers.spec import Job, Need, SolverSpec
+from lrisk_cli.solvers.spec import Job, Need, SolverOptions, SolverSpec
+from lrisk_cli.solvers.step_grid import with_best_step
+from lrisk_cli.solvers.work import Work
 from lrisk_cli.types import Array
 
 
@@ -17,8 +20,9 @@ from lrisk_cli.types import Array
 class Sgd:
     """W <- (1 - eta mu) W - eta v, v a subgradient of the risk of a batch.
 
-    With `decay`, eta = 1 / (mu (t + delay)) at step t, and the average of all iterates is what
-    counts; the delay makes the first step no longer than a safe one.
+    With `decay`, eta = 1 / (mu (t + delay)) at step t = 1, 2, ..., and the average of all iterates
+    is what counts; without delay this is Proposition 3 of the paper, for Lipschitz losses. For
+    others the delay, unless given, makes the first step no longer than a safe one.
     """
 
     exact: ClassVar[bool] = False
@@ -27,6 +31,7 @@ class Sgd:
     seed: int
     batch_size: int = BATCH_SIZE
     decay: bool = False
+    delay: float | None = None
     _batches: Batches = field(init=False)
     _W: Array = field(init=False)
     _mean: Array = field(init=False)
@@ -37,7 +42,14 @@ class Sgd:
     def __post_init__(self) -> None:
         self._batches = Batches(self.problem, self.batch_size, self.seed)
         self._gradient = np.empty(self.problem.shape)
-        self._delay = 1.0 / (self.problem.mu * safe_step(self.problem)) if self.decay else 0.0
+        self._delay = self.delay or 0.0
+        if self.decay and self.delay is None and np.isinf(self.problem.loss.lipschitz):
+            self._delay = 1.0 / (self.problem.mu * safe_step(self.problem))
+
+    @property
+    def ceiling(self) -> float:
+        """Steps that decay begin far too long; their average comes back."""
+        return np.inf if self.decay else DIVERGED
 
     def first_step(self) -> float | None:
         """A safe constant step, or none where the steps decay by rule."""
@@ -47,7 +59,7 @@ class Sgd:
         """Go on from W with a fresh average."""
         self._W, self._mean, self._done = W.copy(), np.zeros_like(W), 0
 
-    def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
+    def advance(self, point: Point, step: float | None) -> tuple[Array, Work]:
         """About n / m batches."""
         work = self._batches
         self.problem.rows.steps(
@@ -58,16 +70,31 @@ class Sgd:
             self.problem.loss.parameter,
         )  # fmt: skip
         self._done += work.per_epoch
-        return (self._mean if self.decay else self._W).copy(), work.passes
+        return (self._mean if self.decay else self._W).copy(), work.taken
+
+
+def _check(options: SolverOptions) -> None:
+    if options.step_delay is not None and not options.decay:
+        raise InvalidOption("step_delay", f"is for steps that decay; add {opt('step', 'decay')}")
 
 
 def _run(job: Job) -> Solution:
+    if job.options.step_grid is not None:
+        return with_best_step(_run, job, job.options.step_grid)
     options = job.options
-    return run_method(
-        job, Sgd(job.problem, options.seed, options.batch_size or BATCH_SIZE, options.decay)
+    method = Sgd(
+        job.problem,
+        options.seed,
+        options.batch_size or BATCH_SIZE,
+        options.decay,
+        options.step_delay,
     )
+    return run_method(job, method, max_epochs=options.max_epochs)
 
 
 SPEC = SolverSpec(
-    _run, needs=frozenset({Need.DENSE_ROWS}), options=frozenset({"step", "decay", "batch_size"})
+    _run,
+    needs=frozenset({Need.DENSE_ROWS}),
+    options=frozenset({"step", "decay", "step_delay", "step_grid", "batch_size", "max_epochs"}),
+    check=_check,
 )

@@ -3,18 +3,22 @@
 The best point, the best bounds proved, a trace of the run, and the sentence about its end.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import log
 from time import perf_counter
+from typing import TypeAlias
 
 import numpy as np
 
 from lrisk_cli.errors import opt
 from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.solvers.ball import Ball
 from lrisk_cli.solvers.certificate import Certificate, certify, lower_bound
 from lrisk_cli.solvers.descent import Precondition
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.rounding import evaluate
+from lrisk_cli.solvers.work import Counts, Work
 from lrisk_cli.types import Array
 
 # The last proof may exceed a time limit by this fraction of it.
@@ -57,8 +61,23 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Watched:
+    """What a watch makes of a point: the mean loss of rows to test on, marked rows with weight."""
+
+    test_loss: float | None
+    marked_rows: int | None
+
+
+# W (d, k), and where they are known the row weights (n,) -> what to write into the trace.
+Watch: TypeAlias = Callable[[Array, Array | None], Watched]
+
+
+@dataclass(frozen=True, slots=True)
 class Epoch:
-    """One line of a trace. The bound and the gap are the best proved so far, if any."""
+    """One line of a trace. The bound and the gap are the best proved so far, if any.
+
+    counts: those of a stochastic method. watched: where somebody watches.
+    """
 
     passes: float
     seconds: float
@@ -66,6 +85,8 @@ class Epoch:
     lower_bound: float | None
     gap: float | None
     rank_changes: int | None
+    counts: Counts | None = None
+    watched: Watched | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +99,22 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class TriedStep:
+    """A step of a grid and the mean objective its runs ended with, infinite where one diverged."""
+
+    step: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
 class Solution:
     """The best weights seen and what is known about them; `status` is the sentence to show.
 
     certificate, smoothed: None for falling risks, about which nothing can be proved; smoothed also
     without smoothing, and smoothed_objective then too. starts: those that were tried, if several.
-    mean_fit: nearly the minimiser of the mean, where the search started from it.
+    mean_fit: nearly the minimiser of the mean, where the search started from it. counts: those of a
+    stochastic method. tried_steps: those of a grid that the step was chosen from.
+    stationarity: of a falling risk, see SolverRun._stationarity.
     """
 
     W: Array
@@ -100,6 +131,15 @@ class Solution:
     epochs: tuple[Epoch, ...]
     starts: tuple[Ended, ...] = ()
     mean_fit: Array | None = None
+    counts: Counts | None = None
+    tried_steps: tuple[TriedStep, ...] = ()
+    stationarity: float | None = None
+
+
+def weighted_smoothness(problem: Problem, lam: Array) -> float:
+    """sum_i lam_i L_i ||x_i||^2 + mu: the lam-weighted problem is at most so curved."""
+    curved = problem.loss.row_smoothness(problem.y) * problem.rows.row_norms()
+    return float(lam @ curved) + problem.mu
 
 
 def _log_fraction(gap: float, tol: float) -> float | None:
@@ -130,6 +170,10 @@ class SolverRun:
         self._began = perf_counter()
         self._epochs: list[Epoch] = []
         self.passes = 0.0
+        self.stochastic = False
+        self.ball: Ball | None = None
+        self.watch: Watch | None = None
+        self.counts = Counts()
         self.W = np.zeros(problem.shape)
         self.best = self.best_smoothed = np.inf
         self.at_zero = self.smoothed_at_zero = np.inf
@@ -139,6 +183,11 @@ class SolverRun:
         self.settled: str | None = None
         self.starts: tuple[Ended, ...] = ()
         self.mean_fit: Array | None = None
+
+    def add(self, work: Work) -> None:
+        """Count what some steps took."""
+        self.passes += work.passes
+        self.counts += work.counts
 
     def begin(self, objective: float, smoothed: float) -> None:
         """What W = 0 costs: gaps are relative to the gain over it."""
@@ -183,7 +232,7 @@ class SolverRun:
         # Losses are not negative: zero is a bound as well.
         self.bound = max(self.bound, bound.value if bound.value > LEAST_BOUND else 0.0)
         self.smoothed_bound = max(self.smoothed_bound, bound.smoothed)
-        self.passes += 1.0
+        self.passes += bound.passes
 
     @property
     def gained(self) -> float:
@@ -204,13 +253,21 @@ class SolverRun:
             return None
         return certify(self.best_smoothed, self.smoothed_bound, self.smoothed_at_zero)
 
-    def note(self, objective: float, rank_changes: int | None = None) -> None:
-        """Add a line to the trace and report progress."""
+    def note(
+        self, objective: float, rank_changes: int | None = None, point: Point | None = None
+    ) -> None:
+        """Add a line to the trace and report progress. point: where it is not the best so far."""
         proved = self.certificate if np.isfinite(self.bound) else None
         gap = None if proved is None else proved.gap
         bound = None if proved is None else float(self.bound)
         seconds = perf_counter() - self._began
-        self._epochs.append(Epoch(self.passes, seconds, objective, bound, gap, rank_changes))
+        counts = self.counts if self.stochastic else None
+        watched = None
+        if self.watch is not None:
+            watched = self.watch(*((self.W, None) if point is None else (point.W, point.lam)))
+        self._epochs.append(
+            Epoch(self.passes, seconds, objective, bound, gap, rank_changes, counts, watched)
+        )
         note, way = f"objective {self.best:.6g}", None
         if gap is not None:
             note = f"gap {gap:.1e}, {opt('tol', self.limits.tol)}"
@@ -270,7 +327,23 @@ class SolverRun:
             epochs=tuple(self._epochs),
             starts=self.starts,
             mean_fit=self.mean_fit,
+            counts=self.counts if self.stochastic else None,
+            stationarity=self._stationarity(point) if self.problem.falling else None,
         )
+
+    def _stationarity(self, point: Point) -> float | None:
+        """||W - P(W - G / b)|| b, G the gradient with the point's weights, P the projection.
+
+        Without a norm bound it is ||G||, which the gradient of the Moreau envelope of the problem
+        with these weights never exceeds; zero where the point is stationary. b bounds curvatures.
+        """
+        G = self.problem.gradient(point.W, point.margins, point.lam)
+        self.passes += 1.0
+        length = float(np.linalg.norm(G))
+        if self.ball is not None and length > 0.0:
+            b = weighted_smoothness(self.problem, point.lam)
+            length = b * float(np.linalg.norm(point.W - self.ball.project(point.W - G / b)))
+        return length if np.isfinite(length) else None
 
     def _allow_for_rounding(self, point: Point) -> None:
         """Lower bounds that exceed the objective, which was rounded, by what it may be off."""

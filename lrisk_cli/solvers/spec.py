@@ -4,34 +4,50 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lrisk_cli.names import Sampling, SolverName, StartName
+from lrisk_cli.names import Sampling, SolverName, StartName, StepSchedule
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.problem import Problem
-from lrisk_cli.solvers.solution import Limits, Solution
+from lrisk_cli.solvers.solution import Limits, Solution, Watch
 from lrisk_cli.types import Array
+
+
+@dataclass(frozen=True, slots=True)
+class StepGrid:
+    """Steps to choose from, each tried with the seeds 1 to n_seeds."""
+
+    steps: tuple[float, ...]
+    n_seeds: int = 5
 
 
 @dataclass(frozen=True, slots=True)
 class SolverOptions:
     """Options of the method; None leaves the choice to it.
 
-    decay: SGD's steps follow 1/(mu t) and its iterates are averaged. track_ranks: the trace counts
+    decay: SGD's steps follow 1/(mu (t + delay)) and its iterates are averaged; step_delay: the
+    delay. theory: the step, and what belongs to it, by the theorem about the method. step_grid:
+    steps to choose from. track_ranks: the trace counts
     the rows that change rank, which costs a sort where the risk needs none.
     """
 
     solver: SolverName = SolverName.AUTO
     step: float | None = None
     decay: bool = False
+    step_delay: float | None = None
+    theory: bool = False
+    step_grid: StepGrid | None = None
     batch_size: int | None = None
+    max_epochs: float | None = None
     epoch_length: int | None = None
     checkpoint_probability: float | None = None
     sampling: Sampling | None = None
     seed: int = 0
     track_ranks: bool = False
     norm_bound: float | None = None
+    bound_classes: bool = False
     momentum: float | None = None
     nesterov: bool = False
     start: StartName | None = None
+    step_schedule: StepSchedule | None = None
 
 
 class Need(StrEnum):
@@ -48,7 +64,7 @@ class Job:
     """One minimisation: what to minimise, by which options, until when, and from where.
 
     start: W (d, k) of a neighbouring problem. inliers: (n,) the probability that each row is an
-    inlier.
+    inlier. watch: sees every point that the trace lists.
     """
 
     problem: Problem
@@ -57,6 +73,7 @@ class Job:
     report: Report = silent
     start: Array | None = None
     inliers: Array | None = None
+    watch: Watch | None = None
 
 
 def _nothing_to_check(_: SolverOptions) -> None:

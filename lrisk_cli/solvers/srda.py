@@ -6,10 +6,12 @@ from typing import ClassVar
 import numpy as np
 
 from lrisk_cli.solvers.batches import BATCH_SIZE, Batches, safe_step
-from lrisk_cli.solvers.loop import run_method
+from lrisk_cli.solvers.loop import DIVERGED, run_method
 from lrisk_cli.solvers.problem import Point, Problem
 from lrisk_cli.solvers.solution import Solution
 from lrisk_cli.solvers.spec import Job, Need, SolverSpec
+from lrisk_cli.solvers.step_grid import with_best_step
+from lrisk_cli.solvers.work import Work
 from lrisk_cli.types import Array
 
 
@@ -22,6 +24,7 @@ class Srda:
     problem: Problem
     seed: int
     batch_size: int = BATCH_SIZE
+    ceiling: float = DIVERGED
     _batches: Batches = field(init=False)
     _W: Array = field(init=False)
     _sum: Array = field(init=False)
@@ -38,7 +41,7 @@ class Srda:
         """Start anew at 0, where dual averaging must begin."""
         self._W, self._sum, self._done = np.zeros_like(W), np.zeros_like(W), 0
 
-    def advance(self, point: Point, step: float | None) -> tuple[Array, float]:
+    def advance(self, point: Point, step: float | None) -> tuple[Array, Work]:
         """About n / m batches."""
         work = self._batches
         self.problem.rows.steps(
@@ -48,16 +51,20 @@ class Srda:
             self.problem.loss.parameter,
         )  # fmt: skip
         self._done += work.per_epoch
-        return self._W.copy(), work.passes
+        return self._W.copy(), work.taken
 
 
 def _run(job: Job) -> Solution:
+    if job.options.step_grid is not None:
+        return with_best_step(_run, job, job.options.step_grid)
     options = job.options
     # Dual averaging begins at zero, whatever is known of a neighbouring problem.
     method = Srda(job.problem, options.seed, options.batch_size or BATCH_SIZE)
-    return run_method(replace(job, start=None), method)
+    return run_method(replace(job, start=None), method, max_epochs=options.max_epochs)
 
 
 SPEC = SolverSpec(
-    _run, needs=frozenset({Need.DENSE_ROWS}), options=frozenset({"step", "batch_size"})
+    _run,
+    needs=frozenset({Need.DENSE_ROWS}),
+    options=frozenset({"step", "step_grid", "batch_size", "max_epochs"}),
 )

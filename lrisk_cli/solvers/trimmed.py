@@ -17,7 +17,7 @@ from lrisk_cli.progress import Report, silent
 from lrisk_cli.solvers.certificate import InverseCurvature, weighted_minimiser
 from lrisk_cli.solvers.direct import solve_mean
 from lrisk_cli.solvers.problem import Point, Problem
-from lrisk_cli.solvers.solution import Ended, Limits, Solution, SolverRun
+from lrisk_cli.solvers.solution import Ended, Limits, Solution, SolverRun, Watch
 from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.solvers.starts import INLIERS_START, Start, starts
 from lrisk_cli.types import Array
@@ -41,12 +41,14 @@ def solve_trimmed(
     inliers: Array | None = None,
     track_ranks: bool = False,
     report: Report = silent,
+    watch: Watch | None = None,
 ) -> Solution:
     """The best stationary point of all starts; the first stop where a limit is reached.
 
     inliers: (n,) the probability that each row is an inlier; gives one more start.
     """
     solver_run = SolverRun(problem, limits, report, track_ranks=track_ranks)
+    solver_run.watch = watch
     begin = starts(problem, inliers)
     rows = _screened_rows(problem)
     if rows is None or len(begin) == 1:
@@ -78,7 +80,7 @@ class _Search:
         solver_run = self.solver_run
         zero = self._at(np.zeros(self.problem.shape))
         solver_run.begin(zero.objective, zero.smoothed)
-        solver_run.note(zero.objective, zero.rank_changes)
+        solver_run.note(zero.objective, zero.rank_changes, zero)
         best = ZERO
         for start in begin:
             if solver_run.starts and not self.why:
@@ -139,7 +141,7 @@ class _Search:
 
     def _keep(self, point: Point) -> None:
         self.solver_run.offer(point.W, point.objective, point.smoothed)
-        self.solver_run.note(point.objective, point.rank_changes)
+        self.solver_run.note(point.objective, point.rank_changes, point)
 
 
 def _screened_rows(problem: Problem) -> NDArray[np.intp] | None:
@@ -191,13 +193,14 @@ def _suits(_: Problem) -> str:
 
 def _run(job: Job) -> Solution:
     if job.problem.flat:
-        return solve_mean(job.problem, job.limits, job.report, job.start)
+        return solve_mean(job.problem, job.limits, job.report, job.start, job.watch)
     return solve_trimmed(
         job.problem,
         job.limits,
         inliers=job.inliers,
         track_ranks=job.options.track_ranks,
         report=job.report,
+        watch=job.watch,
     )
 
 

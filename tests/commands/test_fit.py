@@ -232,7 +232,8 @@ def test_the_trace_tells_the_course_of_the_run(folder):
     result, _ = fit(folder, "houses.csv", "price", *flags)
     trace = read_csv((folder / "trace.csv").read_text())
     assert list(trace[0]) == [
-        "pass", "seconds", "objective", "lower_bound", "gap", "rank_changes"
+        "pass", "seconds", "objective", "lower_bound", "gap", "rank_changes",
+        "epochs", "gradient_evaluations",
     ]  # fmt: skip
     for name in ("pass", "seconds"):
         course = [float(row[name]) for row in trace]

@@ -251,7 +251,7 @@ def test_the_help_of_a_solver_option_names_the_solvers_that_use_it():
     texts = {each.field: each.option.help for each in declared_options(command_function("fit"))}
     found: dict[str, list[str]] = {}
     for name in sorted(SOLVERS):
-        for field in load_solver(name).options - {"decay"}:
+        for field in load_solver(name).options - {"decay", "theory"}:
             found.setdefault(field, []).append(name.value)
     assert {"batch_size", "momentum", "sampling"} <= found.keys()
     for field, names in found.items():

@@ -121,7 +121,7 @@ def test_a_key_is_known_for_every_long_flag_of_every_command():
         ("[fit]\ntarget = ['a', 'b']", "target takes a text; got ['a', 'b']"),
         ("[fit]\nid-column = 'a'\nid_column = 'b'", "id-column is given twice; keep one"),
         ("[fit.risk]\nmean = 1", "[fit]: risk takes a text"),
-        ("[fit]\nseed = -1", "'--seed': should be greater than or equal to 0"),
+        ("[fit]\nseed = -1", "invalid value for '--seed': "),
         ("seed = ", "lrisk.toml: not TOML ("),
         ("a = " + "[" * 10_000, "lrisk.toml: not TOML ("),
         ("#" * 1_000_001, "more than 1000000 bytes"),

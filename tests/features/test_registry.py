@@ -61,7 +61,7 @@ def test_a_map_is_repeated_by_what_it_writes_to_a_model_file(name, way):
 
 def test_every_kernel_and_way_has_its_own_entry():
     tags = {entry.__struct_config__.tag for entry in get_args(FeatureMapEntry)}
-    assert tags == {*KERNELS, FeatureMapName.FOURIER}
+    assert tags == {*KERNELS, FeatureMapName.FOURIER, "embedding"}
 
 
 def test_the_manual_lists_exactly_the_kernels_and_their_options():

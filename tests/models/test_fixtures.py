@@ -71,7 +71,7 @@ def test_there_is_a_model_of_every_kind():
     files = [json.loads((FIXTURES / name / "model.json").read_text()) for name in MODELS]
     assert {file["kind"] for file in files} == {"linear", "clusters"}
     maps = {file["feature_map"]["kernel"] for file in files if "feature_map" in file}
-    assert maps == {"linear", "rbf", "poly", "fourier"}
+    assert maps == {"linear", "rbf", "poly", "fourier", "embedding"}
     features = [each for file in files for each in file["encoding"]["features"]]
     assert {each["kind"] for each in features} == {"number", "category", "date"}
     assert any(each["indicator"] for each in features)

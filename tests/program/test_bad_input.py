@@ -110,7 +110,7 @@ def test_text_that_is_not_utf8_is_refused(folder):
         (["--target", "y", "--tol", "-1"], "invalid value for '--tol': "),
         (["--target", "y", "--dtype", "x=banana"], "--dtype"),
         (["--target", "y", "-o", "good.csv"], "good.csv: exists; pass --force"),
-        (["--target", "y", "-o", "absent/model.json"], "absent"),
+        (["--target", "y", "-o", "good.csv/model.json"], "good.csv"),
         (["--target", "y", "--losses", "losses.txt"], "losses.txt"),
         (["--target", "y", "--losses", "a.csv", "--trace", "./a.csv"], "named for two outputs"),
         (["--target", "y", "-o", "good.csv", "--force"], "good.csv: is also an input; give"),

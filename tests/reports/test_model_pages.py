@@ -12,7 +12,13 @@ from lrisk_cli.losses.registry import ENTRIES
 from lrisk_cli.names import FeatureMapName, KernelName
 
 # A target for each loss: a loss without one is not tested.
-TARGETS = {"squared": "price", "logistic": "kind", "huber:20": "price", "poisson": "price"}
+TARGETS = {
+    "squared": "price",
+    "logistic": "kind",
+    "huber:20": "price",
+    "quantile:0.8": "price",
+    "poisson": "price",
+}
 MAPS = {kernel.value: ["--kernel", kernel.value] for kernel in KernelName} | {
     each.value: ["--kernel", "rbf", "--feature-map", each.value, "--rank", "40"]
     for each in FeatureMapName

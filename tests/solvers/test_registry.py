@@ -10,29 +10,38 @@ from helpers.docs import markdown_table
 from helpers.problems import small_problem
 from lrisk_cli.cli import CommandLoader
 from lrisk_cli.errors import UsageError
-from lrisk_cli.names import Sampling, SolverName, StartName
+from lrisk_cli.names import Sampling, SolverName, StartName, StepSchedule
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.solvers.options import Solver
 from lrisk_cli.solvers.registry import SOLVERS, load_solver
 from lrisk_cli.solvers.select import SHARED, SolverOptions, check_options, check_risk
 from lrisk_cli.solvers.solution import Limits
-from lrisk_cli.solvers.spec import Job, Need
+from lrisk_cli.solvers.spec import Job, Need, StepGrid
 
 EVERY_SOLVER = pytest.mark.parametrize("name", SOLVERS)
 # A value that its solver takes, for each option that not all read.
 GIVEN = {
     "step": 0.01,
     "decay": True,
+    "step_delay": 3.0,
+    "theory": True,
+    "step_grid": StepGrid((0.1, 0.3)),
     "batch_size": 8,
+    "max_epochs": 2.0,
     "epoch_length": 9,
     "checkpoint_probability": 0.5,
     "sampling": Sampling.UNIFORM,
     "norm_bound": 1.0,
+    "bound_classes": True,
+    "step_schedule": StepSchedule.SQRT,
     "momentum": 0.5,
     "nesterov": True,
     "start": StartName.GLOROT,
 }
-FLAGS = {name: f"--{name.replace('_', '-')}" for name in GIVEN} | {"decay": "--step"}
+FLAGS = {name: f"--{name.replace('_', '-')}" for name in GIVEN} | {
+    "decay": "--step",
+    "theory": "--step",
+}
 
 
 def readers(option: str) -> list[str]:
@@ -53,6 +62,10 @@ def test_an_option_is_taken_by_its_readers_and_refused_by_others(name, option):
         options = replace(
             options, momentum=0.5 if "momentum" in load_solver(name).options else None
         )
+    if option == "step_delay" and "decay" in load_solver(name).options:
+        options = replace(options, decay=True)
+    if option == "bound_classes" and "norm_bound" in load_solver(name).options:
+        options = replace(options, norm_bound=1.0)
     if option in load_solver(name).options:
         check_options(options)
     else:
@@ -70,7 +83,8 @@ def test_auto_refuses_what_the_solver_that_it_takes_may_not_read(option):
 
 
 def test_the_options_of_the_interface_are_those_that_solvers_declare():
-    assert {each.name for each in fields(Solver)} - {"solver"} == set(GIVEN) - {"decay"}
+    declared = {each.name for each in fields(Solver)} - {"solver", "step_seeds"}
+    assert declared == set(GIVEN) - {"decay", "theory"}
 
 
 class Recorded(SolverOptions):
@@ -115,7 +129,7 @@ def test_the_manual_lists_exactly_the_solvers_what_they_need_and_their_options()
         _, _, _, needs, options = rows[name]
         assert needs == ", ".join(sorted(spec.needs))
         for option in GIVEN:
-            written = "`decay`" if option == "decay" else FLAGS[option]
+            written = f"`{option}`" if option in ("decay", "theory") else FLAGS[option]
             assert (written in options) is (option in spec.options), (name, option)
 
 

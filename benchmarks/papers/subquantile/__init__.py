@@ -1,0 +1,1 @@
+"""The tables and figures of the paper on subquantile minimisation, measured again."""

@@ -1,0 +1,116 @@
+"""The rows of the tables: one entry for each method. A new estimator is one more entry of ROWS."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from benchmarks.papers.subquantile.setups import Setup
+from lrisk_cli.baselines.registry import fit_baseline, parse_baseline
+from lrisk_cli.features.features import Features, build_features
+from lrisk_cli.names import SolverName, StartName
+from lrisk_cli.native.threads import one_thread
+from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.robust.inlier_weights import find_inlier_weights
+from lrisk_cli.solvers.problem import make_problem
+from lrisk_cli.solvers.reweight import reweight
+from lrisk_cli.solvers.select import SolverOptions, solve
+from lrisk_cli.solvers.solution import Limits
+from lrisk_cli.types import Array
+
+Found = tuple[Array, Features | None]
+ALL, LINEAR_ONLY, SMALL = frozenset({1, 2, 3}), frozenset({2}), 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A method. fit: coefficients, and the features that they belong to if not the setup's own.
+
+    tables: those of the paper where it can be fitted; most_rows: to learn from, for its time.
+    """
+
+    words: str
+    fit: Callable[[Setup], Found]
+    tables: frozenset[int] = field(default=ALL)
+    most_rows: int | None = None
+
+
+def descend(setup: Setup, **how: object) -> Found:
+    """Algorithm 3: the coefficients of the rows start at random, one step of all kept rows each."""
+    options = SolverOptions(
+        SolverName.SUBGRADIENT, start=StartName.GLOROT_DUAL, seed=setup.seed, **how
+    )
+    limits = Limits(tol=1e-5, max_passes=float(setup.most_steps))
+    return solve(setup.subquantile, options, limits).W, None
+
+
+def alternate(setup: Setup) -> Found:
+    """`fit --risk subquantile:P`: weights and weighted fits in turn, from several starts."""
+    problem = setup.subquantile
+    found = solve(problem, SolverOptions(seed=setup.seed), Limits(), inliers=_inliers(setup))
+    return found.W, None
+
+
+def refit_inliers(setup: Setup) -> Found:
+    """The fit of `detect-outliers`: the same, then weighted by the inlier weights."""
+    problem, weights = setup.subquantile, _inliers(setup)
+    found = solve(problem, SolverOptions(seed=setup.seed), Limits(), inliers=weights)
+    return reweight(problem, found, weights, Limits()).W, None
+
+
+@lru_cache(maxsize=1)
+def _inliers(setup: Setup) -> Array:
+    """Two rows need them, and they take long on many columns."""
+    planted = setup.planted
+    with one_thread():
+        return find_inlier_weights(
+            planted.rows, planted.y, setup.loss, constant=True, seed=setup.seed
+        ).weights
+
+
+def genie(setup: Setup) -> Found:
+    """The mean of the losses of the clean rows alone."""
+    rows, y = setup.clean
+    kept = np.flatnonzero(~setup.planted.mask)
+    features = build_features(rows.take(kept), setup.kernel, constant=True, seed=setup.seed)
+    problem = make_problem(
+        features.phi, np.asarray(y)[kept], setup.loss, parse_risk("mean"), 1.0 / len(kept), None,
+        features.outer,
+    )  # fmt: skip
+    return solve(problem, SolverOptions(), Limits()).W, features
+
+
+def rival(text: str) -> Callable[[Setup], Found]:
+    """A published method of the same features."""
+
+    def fit(setup: Setup) -> Found:
+        found = fit_baseline(
+            parse_baseline(text), setup.features.phi, setup.planted.y, setup.loss, setup.mu,
+            eps=setup.eps, seed=setup.seed,
+        )  # fmt: skip
+        return found.W, None
+
+    return fit
+
+
+ALGORITHM_3, GENIE = "algorithm 3", "genie"
+ROWS: dict[str, Row] = {
+    ALGORITHM_3: Row("as printed: Glorot start in the dual, plain steps", descend),
+    "algorithm 3, momentum": Row("momentum 0.9", lambda s: descend(s, momentum=0.9)),
+    "algorithm 3, nesterov": Row(
+        "Nesterov, 0.9", lambda s: descend(s, momentum=0.9, nesterov=True)
+    ),
+    "alternating": Row("fit --risk subquantile:P", alternate),
+    "inliers": Row("the fit of detect-outliers", refit_inliers),
+    "erm": Row("all rows alike (KRR)", rival("erm")),
+    "svm": Row("support vectors", rival("svm"), most_rows=SMALL),
+    "ransac": Row("RANSAC", rival("ransac"), LINEAR_ONLY),
+    "crr": Row("consistent robust regression", rival("crr"), frozenset({1, 2})),
+    "stir": Row("truncated reweighting", rival("stir"), frozenset({1, 2})),
+    "sever": Row("SEVER", rival("sever")),
+    "term": Row("tilted losses, t = -2", rival("term")),
+    "huber": Row("Huber", rival("huber"), frozenset({1, 2}), SMALL),
+    "trimmed-ml:2": Row("trimmed maximum likelihood, 1 - 2 eps kept", rival("trimmed-ml:2")),
+    GENIE: Row("the mean of the clean rows", genie),
+}
