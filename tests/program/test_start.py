@@ -30,7 +30,7 @@ UNUSED = (
     "lrisk_cli.evaluation.table_evaluation",
     "lrisk_cli.evaluation.options.comparing",
     "lrisk_cli.evaluation.selection", "lrisk_cli.models.scoring", "lrisk_cli.reports.documents",
-    "lrisk_cli.solvers.reweight", "lrisk_cli.tables.arrow_messages",
+    "lrisk_cli.tables.arrow_messages",
 )  # fmt: skip
 
 

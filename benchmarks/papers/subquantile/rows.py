@@ -13,8 +13,8 @@ from lrisk_cli.names import SolverName, StartName
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.robust.inlier_weights import find_inlier_weights
+from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.problem import make_problem
-from lrisk_cli.solvers.reweight import reweight
 from lrisk_cli.solvers.select import SolverOptions, solve
 from lrisk_cli.solvers.solution import Limits
 from lrisk_cli.types import Array
@@ -53,10 +53,10 @@ def alternate(setup: Setup) -> Found:
 
 
 def refit_inliers(setup: Setup) -> Found:
-    """The fit of `detect-outliers`: the same, then weighted by the inlier weights."""
+    """Every row weighted by the probability that it is an inlier."""
     problem, weights = setup.subquantile, _inliers(setup)
-    found = solve(problem, SolverOptions(seed=setup.seed), Limits(), inliers=weights)
-    return reweight(problem, found, weights, Limits()).W, None
+    lam = weights / weights.sum()
+    return weighted_minimiser(problem, lam, np.zeros(problem.shape), 1e-9)[0], None
 
 
 @lru_cache(maxsize=1)
@@ -102,7 +102,7 @@ ROWS: dict[str, Row] = {
         "Nesterov, 0.9", lambda s: descend(s, momentum=0.9, nesterov=True)
     ),
     "alternating": Row("fit --risk subquantile:P", alternate),
-    "inliers": Row("the fit of detect-outliers", refit_inliers),
+    "inliers": Row("rows weighted by inlier weights", refit_inliers),
     "erm": Row("all rows alike (KRR)", rival("erm")),
     "svm": Row("support vectors", rival("svm"), most_rows=SMALL),
     "ransac": Row("RANSAC", rival("ransac"), LINEAR_ONLY),
