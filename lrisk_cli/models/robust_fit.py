@@ -13,7 +13,7 @@ that its label was not swapped.
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.solvers.solution import Limits, Solution
 from lrisk_cli.types import Array
 
+Method: TypeAlias = Literal["MM", "reweighted LTS", "exact fit"]
+
 SOLVER = "irls"
 MOST_FITS, SETTLED = 100, 1e-6
 # Where a weighted fit takes so many multiplications, errors settle at this fraction of the scale.
@@ -36,6 +38,8 @@ DEAR, SETTLED_DEAR = 4e9, 1e-2
 ACCURACY = 1e-8
 # Below this the scale of an exact fit is rounding, and so are errors of a few of it.
 LEAST_SCALE = 1e-9
+# Errors so many times the scale of the linear fit are those of the penalty.
+BIASED = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +65,9 @@ def solve_robustly(
             record = RobustRecord(method="label noise", scale=None, fraction=inliers.fraction)
             return RobustSolution(solution, record, "labels that may be swapped", ())
         _require_rows(label, problem.n_rows, judgement)
-        solution, scale = _fit_numbers(problem, judgement, limits)
+        solution, scale, method = _fit_numbers(problem, judgement, limits)
     unit = unit if problem.loss.scales_targets else 1.0
-    record = _record(judgement, scale, unit)
+    record = _record(judgement, scale * unit, judgement.scale * unit, method)
     return RobustSolution(solution, record, "bounded losses", robust_notes(inliers))
 
 
@@ -119,11 +123,15 @@ def _fit_classes(problem: Problem, inliers: InlierWeights, limits: Limits) -> So
     return _solution(W, lam, value, f"stationary: {found}", float(passes), done=True)
 
 
-def _fit_numbers(problem: Problem, judged: Judgement, limits: Limits) -> tuple[Solution, float]:
-    """Weighted fits until the errors settle, and the scale of the errors, on that of the problem.
+def _fit_numbers(
+    problem: Problem, judged: Judgement, limits: Limits
+) -> tuple[Solution, float, Method]:
+    """Weighted fits until the errors settle, their scale (on that of the problem), and the method.
 
     The scale is that of the linear fit where the losses are squared errors of a linear model;
-    otherwise the M-scale of the inliers' errors in the first weighted fit.
+    otherwise the M-scale of the inliers' errors in the first weighted fit. Where the linear fit
+    leaves so little that the errors are those of the penalty, its weights stay: bounded losses
+    would reject the rows that the penalty biases most.
     """
     n = problem.n_rows
     first, trust = _first_weights(judged)
@@ -131,11 +139,15 @@ def _fit_numbers(problem: Problem, judged: Judgement, limits: Limits) -> tuple[S
     sizes = _sizes(problem, W)
     scale = judged.scale
     linear = problem.rows.shape[1] == len(judged.fit.beta) if judged.fit is not None else False
+    inner = (trust > 0.5) & (judged.weights > 0.5) & ~judged.alone
+    own = m_scale(sizes[inner], problem.rows.shape[1])
+    method = "MM" if judged.fit is None else cast("Method", judged.fit.method)
     if not (problem.loss.quadratic and linear):
-        inner = (trust > 0.5) & (judged.weights > 0.5) & ~judged.alone
-        scale = m_scale(sizes[inner], problem.rows.shape[1])
+        scale = own
+    elif method == "MM" and own > BIASED * scale:
+        method = "exact fit"
     scale = max(scale, LEAST_SCALE * float(np.abs(sizes).max()), np.finfo(np.float64).tiny)
-    fixed = judged.fit is not None and judged.fit.method != "MM"
+    fixed = method != "MM"
     lam, done = first / n, fixed
     n_fits = 1
     dear = n * float(problem.shape[0]) ** 2 > DEAR
@@ -151,8 +163,8 @@ def _fit_numbers(problem: Problem, judged: Judgement, limits: Limits) -> tuple[S
         bounded = first * 0.5 * np.square(sizes)
     plain = problem.loss.values(problem.margins(W), problem.y)
     value = float(np.where(judged.alone, plain, bounded * trust).mean()) + problem.penalty(W)
-    status = _status(judged, lam, n_fits) if done else f"not converged: after {n_fits} fits"
-    return _solution(W, lam, value, status, float(passes), done=done), scale
+    status = _status(judged, method, lam, n_fits) if done else f"not converged: after {n_fits} fits"
+    return _solution(W, lam, value, status, float(passes), done=done), scale, method
 
 
 def _first_weights(judged: Judgement) -> tuple[Array, Array]:
@@ -174,8 +186,7 @@ def _sizes(problem: Problem, W: Array) -> Array:
     return sizes
 
 
-def _status(judged: Judgement, lam: Array, n_fits: int) -> str:
-    method = "" if judged.fit is None else judged.fit.method
+def _status(judged: Judgement, method: Method, lam: Array, n_fits: int) -> str:
     n_out = int(np.count_nonzero(lam == 0.0))
     found = "no row was found to be an outlier"
     if judged.outliers.any():
@@ -184,13 +195,12 @@ def _status(judged: Judgement, lam: Array, n_fits: int) -> str:
     return f"stationary: {method}, {n_fits} weighted fits; {found}"
 
 
-def _record(judged: Judgement, scale: float, unit: float) -> RobustRecord:
+def _record(judged: Judgement, scale: float, unit: float, method: Method) -> RobustRecord:
+    """scale, unit: of the errors, and of the centres of groups, in units of the target."""
     groups = tuple(
-        GroupRecord(centre=each.centre * judged.scale * unit, fraction=each.share)
-        for each in judged.groups
+        GroupRecord(centre=each.centre * unit, fraction=each.share) for each in judged.groups
     )
-    method: Any = "MM" if judged.fit is None else judged.fit.method
-    return RobustRecord(method=method, scale=scale * unit, fraction=judged.fraction, groups=groups)
+    return RobustRecord(method=method, scale=scale, fraction=judged.fraction, groups=groups)
 
 
 def _solution(

@@ -49,8 +49,12 @@ def robust_facts(model: Model) -> list[Fact]:
     name = plain(model.target.name)
     if robust.scale is None:
         text = "the mean of the losses, weighted by the probability that a label is right"
-    else:
+    elif robust.method == "MM":
         text = f"losses bounded beyond errors of 4.685 x {number(robust.scale)}"
+    else:
+        text = (
+            f"the losses of rows that are no outliers; scale of their errors {number(robust.scale)}"
+        )
     found = [f"{100.0 * robust.fraction:.3g} % of the rows are outliers"]
     found += [
         f"a group of {100.0 * each.fraction:.3g} % lies {number(each.centre)} {name} off"

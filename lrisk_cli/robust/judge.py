@@ -26,6 +26,8 @@ FEWEST_ROWS, THIN = 2, 5
 # A value that so many rows have, the smallest or largest of a target whose other values hardly
 # repeat, is a part of its own: zeros of a zero-inflated target.
 MASS, FEWEST_MASS, REPEATED = 0.1, 10, 0.5
+# It is at most so many deviations of the other targets from the nearest of them.
+APART = 2.0
 # Of a column, at most this fraction can be wrong cells; more are what the column holds.
 MOST_CELLS = 0.05
 # Columns of fewer values are codes and have no wrong cells.
@@ -166,15 +168,23 @@ def _screen(rows: Rows, n_columns: int) -> tuple[Flags, Array, NDArray[np.int32]
 
 
 def _mass(y: Array) -> Flags:
-    """The rows with the one value that a continuous target holds again and again."""
+    """The rows with the one value that a continuous target holds again and again.
+
+    It is the smallest or the largest, next to the others: one far from them, such as -999, is not.
+    """
+    none = np.zeros(len(y), np.bool_)
     values, counts = np.unique(y, return_counts=True)
     at = int(np.argmax(counts))
-    n, n_rest = len(y), len(y) - int(counts[at])
-    is_end = at in (0, len(values) - 1)
-    is_large = counts[at] >= max(MASS * n, FEWEST_MASS)
-    if is_end and is_large and len(values) - 1 > REPEATED * n_rest:
-        return np.asarray(y == values[at])
-    return np.zeros(n, np.bool_)
+    n_rest = len(y) - int(counts[at])
+    if at not in (0, len(values) - 1) or counts[at] < max(MASS * len(y), FEWEST_MASS):
+        return none
+    if len(values) - 1 <= REPEATED * n_rest:
+        return none
+    found = np.asarray(y == values[at])
+    rest = y[~found]
+    spread = MAD_TO_DEVIATION * float(np.median(np.abs(rest - np.median(rest))))
+    nearest = float(np.abs(rest - values[at]).min())
+    return found if nearest <= APART * spread else none
 
 
 def _with_mass(part: Judgement, kept: NDArray[np.intp], alone: Flags) -> Judgement:

@@ -10,7 +10,7 @@ from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.options.validation import Validation
-from lrisk_cli.features.options import KernelOptions
+from lrisk_cli.features.options import Embedding, KernelOptions
 from lrisk_cli.models.options import FitOutput, ModelOptions, Penalty, RowLoss
 from lrisk_cli.names import KernelName
 from lrisk_cli.outliers.options import Detection, DetectionOutput
@@ -22,8 +22,8 @@ DATA = Data(data=("absent.csv",))
 
 def make_fit(model: ModelOptions = ModelOptions(), validation: Validation = Validation()):  # noqa: B008
     return fit_job(
-        DATA, Columns(target="y"), model, KernelOptions(), validation, FitOutput(), Stopping(),
-        Solver(), seed=3, html=None,
+        DATA, Columns(target="y"), model, KernelOptions(), Embedding(), validation, FitOutput(),
+        Stopping(), Solver(), seed=3, html=None,
     )  # fmt: skip
 
 

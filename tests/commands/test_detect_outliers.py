@@ -124,7 +124,10 @@ def test_csv_and_parquet_hold_the_same(folder):
         folder / "r.csv", convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True)
     )
     for name in ("rank", "row", "loss", "score", "is_outlier", "kind", "reason", "reason_1"):
-        assert typed[name].to_pylist() == text[name].to_pylist(), name
+        # Text tables cannot tell an empty text from none.
+        assert [each or None for each in typed[name].to_pylist()] == [
+            each or None for each in text[name].to_pylist()
+        ], name
 
 
 def test_the_same_command_writes_the_same_bytes(folder):
@@ -237,9 +240,11 @@ def test_a_saved_fit_ranks_its_own_rows_as_it_did(folder):
     tables = [ranking(folder, name) for name in ("one.csv", "two.csv")]
     losses = [{row["row"]: row["loss"] for row in table} for table in tables]
     assert losses[0] == losses[1]
-    # The fit judges columns and leverage too; the model has the losses alone, in the same unit.
-    errors = [{row["row"] for row in table if row["kind"] == "error"} for table in tables]
-    assert errors[0] <= errors[1]
+    # The fit judges columns and leverage too; the model has the losses alone, in the same unit, and
+    # leaves the tails of the noise (Student's t with 3 degrees of freedom) where they are.
+    errors = [{int(row["row"]) for row in table if row["kind"] == "error"} for table in tables]
+    assert set(WRONG) <= errors[0]
+    assert set(WRONG) == errors[1]
     assert one["scale"] == pytest.approx(two["scale"])
     assert (one["model"], one["fitted"]) == ("m.json", True)
 

@@ -99,7 +99,10 @@ def test_text_that_is_not_utf8_is_refused(folder):
         (["--target", "y", "--l2", "-1"], "l2"),
         (["--target", "y", "--l2", "0"], "--l2 must be greater than 0"),
         (["--target", "y", "--nu", "0.1"], "add --smoothing l2 or entropy"),
-        (["--target", "y", "--step", "-1"], "--step takes a number greater than 0, or decay"),
+        (
+            ["--target", "y", "--step", "-1"],
+            "--step takes a number greater than 0, decay or theory",
+        ),
         (["--target", "y", "--step", "decay"], "--step decay is not used by --solver auto"),
         (
             ["--target", "y", "--step", "0.1"],

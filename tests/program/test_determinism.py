@@ -273,7 +273,7 @@ SCORING = {
 }  # fmt: skip
 # What tells where the row stands among the others; of a ranking only the loss does not.
 PLACES = {"evaluate": {"row", "weight", "rank"}, "predict": {"row"}}
-RANKED = {"rank", "row", "score", "is_outlier", "reason"}
+RANKED = {"rank", "row", "score", "is_outlier", "kind", "reason"}
 RANKED |= {f"{what}_{k}" for what in ("reason", "contribution") for k in (1, 2, 3)}
 
 

@@ -83,10 +83,10 @@ def test_a_page_lists_up_to_fifty_outliers_and_the_document_the_first_ten(
         "The 50 rows of the largest scores; 10 more outliers are in the file of --output FILE"
         in (page)
     )
-    assert len(re.findall(r">yes<", page)) == 50
+    assert len(re.findall(r">(?:error|group)<", page)) == 50
     less = [each.replace("0.1", "0.01") for each in detect]
     assert document(run_here(capsys, *less, "--html", "page.html"))["n_outliers"] == 6
-    assert len(re.findall(r">(?:yes|no)<", (tmp_path / "page.html").read_text())) == 10
+    assert len(re.findall(r">(?:error|group|no)<", (tmp_path / "page.html").read_text())) == 10
 
 
 def test_the_typical_error_is_not_shown_twice(tmp_path, monkeypatch, capsys):

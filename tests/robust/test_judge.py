@@ -232,3 +232,15 @@ def test_large_errors_count_less_only_where_a_whole_region_has_them() -> None:
     found = local_scales(DenseRows(columns), np.zeros(2000), sizes)
     assert np.median(found[region]) > 10.0
     assert np.quantile(found[scattered], 0.95) < 2.5
+
+
+@pytest.mark.parametrize("value", [9.0, -999.0])
+def test_one_value_far_from_the_others_is_an_error_and_no_part_of_its_own(value: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 3))
+    y = X @ [1.0, -1.0, 0.5] + 0.1 * rng.standard_normal(90)
+    y[:18] = value
+    found = judge_numbers(DenseRows(np.column_stack([X, np.ones(90)])), y, constant=True)
+    assert found.outliers[:18].all()
+    assert np.count_nonzero(found.outliers[18:]) <= 1
+    assert found.fraction == pytest.approx(0.2, abs=0.02)
