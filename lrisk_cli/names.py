@@ -3,6 +3,7 @@
 from enum import StrEnum
 from math import log
 
+from lrisk_cli.errors import opt
 from lrisk_cli.parameters import Answer, Choice, Parameter, spell
 
 
@@ -46,7 +47,9 @@ def _near_quantile(level: float | None) -> str:
     near = spell("superquantile", level if level is not None and 0.0 <= level < 1.0 else 0.9)
     return (
         "a quantile of the losses is not convex and ignores how large the losses beyond it are; "
-        f"{near} is the mean of these and never smaller (lrisk quantile-report prints quantiles)"
+        f"{near} is the mean of these and never smaller (lrisk quantile-report prints quantiles); "
+        f"{opt('loss', spell('quantile', 0.9 if level is None else level))} fits a quantile of the "
+        "target"
     )
 
 
