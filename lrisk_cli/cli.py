@@ -5,7 +5,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import Annotated, Any, Self
@@ -54,6 +54,10 @@ _SIGNALS = {
 }
 
 
+# An exception that has not ended the command after so long was lost.
+SECONDS_LOST = 0.5
+
+
 class Stopped(BaseException):
     """A signal asks the program to end."""
 
@@ -61,12 +65,14 @@ class Stopped(BaseException):
 class Signals:
     """Within this context a signal raises Stopped, unless the caller has it ignored.
 
-    received: the first one. Libraries that are being loaded may turn the exception into another.
+    received: the first one. Libraries that are being loaded may turn the exception into another,
+    and Python drops it in a destructor: until something handles it, it is raised again and again.
     """
 
     def __init__(self) -> None:
         self.received: int | None = None
         self._before: dict[int, Any] = {}
+        self._unraisable: Callable[[Any], object] = sys.unraisablehook
 
     def __enter__(self) -> Self:
         for number in _SIGNALS:
@@ -74,15 +80,29 @@ class Signals:
             if before is not signal.SIG_IGN:
                 self._before[number] = before
                 signal.signal(number, self._stop)
+        self._unraisable, sys.unraisablehook = sys.unraisablehook, self._drop
+        self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._stop_again)
         return self
 
     def __exit__(self, *_: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        sys.unraisablehook = self._unraisable
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self.received = self.received or number
+        signal.setitimer(signal.ITIMER_REAL, SECONDS_LOST, SECONDS_LOST)
         raise Stopped
+
+    def _drop(self, dropped: Any) -> None:
+        if not isinstance(dropped.exc_value, Stopped):
+            self._unraisable(dropped)
+
+    def _stop_again(self, number: int, frame: FrameType | None) -> None:
+        # What tidies up after the exception is left to end.
+        if self.received is not None and not isinstance(sys.exc_info()[1], Stopped):
+            raise Stopped
 
 
 class CommandLoader(PlainValues, TyperGroup):

@@ -220,6 +220,24 @@ def test_a_signal_at_any_moment_ends_the_program_without_a_traceback(tmp_path, n
     assert snapshot(folder) == before
 
 
+def test_a_signal_that_a_destructor_swallows_ends_the_program_all_the_same():
+    script = (
+        "import os, signal, time\n"
+        "from lrisk_cli import cli\n"
+        "class Last:\n"
+        "    def __del__(self): os.kill(os.getpid(), signal.SIGTERM); time.sleep(0.05)\n"
+        "def endless(arguments):\n"
+        "    Last()\n"
+        "    until = time.monotonic() + 60.0\n"
+        "    while time.monotonic() < until: pass\n"
+        "cli._run_command = endless\n"
+        "raise SystemExit(cli.run(['fit']))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert (run.returncode, run.stdout) == (143, "")
+    assert run.stderr == "lrisk: terminated before the work began\n"
+
+
 def test_interruptions_that_the_caller_ignores_stay_ignored():
     check = (
         "import signal; from lrisk_cli import cli; cli.main = lambda: cli.run(['--version']);"
