@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -24,6 +25,8 @@ Figures = dict[str, float | None]
 Intervals = dict[str, tuple[float, float]]
 
 CONFIDENCE = 0.95
+# A mean error below this fraction of the targets is rounding: eight units in the last place.
+BIAS_ROUNDING = 8.0 * 2.0**-52
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +221,10 @@ class _Errors:
 
     @property
     def bias(self) -> float:
-        """Mean of prediction - target."""
-        return self.numbers.errors.mean()
+        """Mean of prediction - target; 0 where it is below the rounding of these numbers."""
+        mean, targets = self.numbers.errors.mean(), self.numbers.targets
+        size = abs(targets.mean()) + sqrt(targets.variance())
+        return mean if abs(mean) > BIAS_ROUNDING * size else 0.0
 
     @property
     def relative(self) -> float | None:

@@ -58,6 +58,16 @@ def test_regression_figures_agree_with_scikit_learn():
     assert figures["mape"] == pytest.approx(mape)
 
 
+@pytest.mark.parametrize(("shift", "expected"), [(1e-9, 1e-9), (1e-13, 0.0), (0.0, 0.0)])
+def test_a_bias_below_the_rounding_of_the_targets_is_zero(shift, expected):
+    targets = np.linspace(100.0, 900.0, 101)
+    predictions = targets + np.where(np.arange(101) % 2, 0.5, -0.5 * 50 / 51) + shift
+    tally = Tally(Reported(Task.REGRESSION))
+    tally.add(0.5 * (targets - predictions) ** 2, targets, predictions)
+    bias = tally.figures(np.sort(tally.losses))["bias"]
+    assert bias == pytest.approx(expected, rel=1e-3)
+
+
 @pytest.mark.parametrize("half_squared", [True, False])
 @pytest.mark.parametrize("n_rows", [1, 2, 5])
 def test_medians_of_few_rows(n_rows, half_squared):

@@ -119,6 +119,16 @@ def test_a_table_of_sentences_is_stacked_on_a_phone_and_names_its_cells():
     assert "class" not in numbers.attributes
 
 
+def test_a_stacked_row_that_begins_with_a_name_is_not_named_again():
+    rows = [["rmse", "2"], ["errors in " + "a long unit of " * 4 + "the target", ""]]
+    table = Table("figures", ["half squared error", "value"], rows)
+    root = check_page(render(page(sections=[Section("s", [table])])))
+    (table_read,) = root.all("table")
+    assert table_read.attributes["class"] == "stacked"
+    assert [cell.attributes.get("data-head") for cell in table_read.all("td")] == ["value", None]
+    assert not any("data-head" in cell.attributes for cell in table_read.all("th"))
+
+
 @pytest.mark.parametrize(
     ("n_figures", "wide", "expected"),
     [(1, False, [2]), (3, False, [2, 2]), (2, False, [2, 1]), (3, True, [3, 1]), (0, False, [1])],
