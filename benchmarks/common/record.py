@@ -52,8 +52,16 @@ class Benchmark:
         """Whether the results will be recorded."""
         return self.commit is not None
 
-    def finish(self, rows: Sequence[Row]) -> None:
-        """Print the results and the bounds that do not hold; record if the tree is still clean."""
+    @property
+    def parts(self) -> Path | None:
+        """Where parts are kept until the whole is done, by commit; None if nothing is recorded."""
+        return None if self.commit is None else ROOT / "build" / "parts" / self.commit / self.name
+
+    def finish(self, rows: Sequence[Row], earlier: float = 0.0) -> None:
+        """Print the results and the bounds that do not hold; record if the tree is still clean.
+
+        earlier: seconds that parts took which an earlier run had done.
+        """
         print_table(rows)
         missed = sum(row.get(key) is False for row in rows for key in VERDICTS)
         asked = sum(row.get(key) is not None for row in rows for key in VERDICTS)
@@ -62,15 +70,15 @@ class Benchmark:
         if self.recorded:
             if clean_commit() != self.commit:
                 raise SystemExit("another commit is checked out now; nothing is recorded")
-            self._write(rows)
+            self._write(rows, earlier)
 
-    def _write(self, rows: Sequence[Row]) -> None:
+    def _write(self, rows: Sequence[Row], earlier: float) -> None:
         document = {
             "benchmark": self.name,
             "command": f"python -m benchmarks.{self.name.replace('/', '.')}",
             "date": datetime.date.today().isoformat(),
             "commit": self.commit,
-            "seconds": round(time.perf_counter() - self.began),
+            "seconds": round(time.perf_counter() - self.began + earlier),
             "machine": {
                 "processor": cpu_model(),
                 "cores": os.cpu_count(),

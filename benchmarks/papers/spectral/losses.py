@@ -19,7 +19,7 @@ from benchmarks.papers.spectral.training import (
 from lrisk_cli.evaluation.quantiles import Comparison, compare
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
 from lrisk_cli.reports.html import Figure
-from lrisk_cli.types import Array
+from lrisk_cli.types import Array, Flags
 
 LEVELS = np.arange(1.0, 201.0) / 200.0
 TAIL = (LEVELS > 0.9) & (LEVELS < 1.0)
@@ -73,10 +73,11 @@ def classes(number: str, name: str, panels: Panels, lead: str, said_of: str) -> 
     own = {key: found for key, found in panels.items() if key[0] == name}
     compared = compare_sets(f"Figure {number}", [name], MEDIUM, 1e-5)
     figures = [_difference_figure(number, name, compared)]
-    figures += [course_figure(*key, found, label=f"f{number}-") for key, found in own.items()]
+    figures += [
+        course_figure(*key, found, label=f"f{number}-", by_gradients=True)
+        for key, found in own.items()
+    ]
     tails = {risk: _tail_change(each) for (_, risk), each in compared.items()}
-    spread = max(tails.values()) - min(tails.values())
-    told = ", ".join(f"{risk} {100 * change:+.1f} %" for risk, change in tails.items())
     claims = [
         Claim(number, "On the test examples, the ERM minimizer incurs large losses in the upper "
               f"tail{said_of}.",
@@ -84,17 +85,54 @@ def classes(number: str, name: str, panels: Panels, lead: str, said_of: str) -> 
               "ERM by 1 % or more, contradicts if it is larger",
               [Case(risk, judge(agrees=change <= -0.01, contradicts=change > 0.0),
                     f"{100 * change:+.1f} %") for risk, change in tails.items()]),
-        Claim(number, "The superquantile, extremile and ESRM all exhibit similar, stable "
-              f"behavior{said_of}.",
-              "agrees if their changes of the worst tenth lie within 10 points, contradicts if "
-              "more than 20 points apart",
-              [Case("all three", judge(agrees=spread <= 0.1, contradicts=spread > 0.2), told)]),
         Claim(number, f"SGD and SRDA fail to converge due to bias and variance{said_of}.",
               RULE_SUBLINEAR,
               [linear_case(key, found[k], wanted=False) for key, found in own.items()
                for k in (1, 2)]),
     ]  # fmt: skip
+    claims += [_alike_claim(tails)] if name == "emotion" else _camera_claims(compared, said_of)
     return Chapter(f"Figure {number}", name, lead, figures, claims)
+
+
+def _alike_claim(tails: Mapping[str, float]) -> Claim:
+    """What is said of Figure 5 alone."""
+    spread = max(tails.values()) - min(tails.values())
+    told = ", ".join(f"{risk} {100 * change:+.1f} %" for risk, change in tails.items())
+    words = "The superquantile, extremile and ESRM all exhibit similar, stable behavior."
+    rule = "agrees if their changes of the worst tenth lie within 10 points, contradicts if more "
+    says = judge(agrees=spread <= 0.1, contradicts=spread > 0.2)
+    return Claim("5", words, rule + "than 20 points apart", [Case("all three", says, told)])
+
+
+def _camera_claims(compared: Compared, said_of: str) -> list[Claim]:
+    """What is said of Figure 4 alone, by the fraction of the levels at which a risk loses less."""
+    ahead = {risk: _relative(each) > 0.0 for (_, risk), each in compared.items()}
+    superquantile = ahead.pop("superquantile:0.5")
+    parts = (
+        ("above 0.95", superquantile[(LEVELS > 0.95) & (LEVELS < 1.0)], True),
+        ("below 0.95", superquantile[LEVELS < 0.95], False),
+    )
+    return [
+        _median_claim("4", compared),
+        Claim("4", "The superquantile controls tail error at very high quantiles (p > 0.95), but "
+              f"generally underperforms for the rest of the loss distribution{said_of}.",
+              "agrees if it loses less than ERM at three quarters of the levels above 0.95, and at "
+              "a quarter or less of those below; contradicts if the other way round",
+              [_levels_case(name, levels, less) for name, levels, less in parts]),
+        Claim("4", "The extremile and ESRM have generally better performance than ERM throughout "
+              f"the loss distribution{said_of}.",
+              "agrees if they lose less at three quarters of the levels, contradicts if at a "
+              "quarter or fewer",
+              [_levels_case(risk, levels[LEVELS < 1.0], True) for risk, levels in ahead.items()]),
+    ]  # fmt: skip
+
+
+def _levels_case(name: str, ahead: Flags, less: bool) -> Case:
+    """Whether a risk loses less than ERM at most of some levels, or more, as said."""
+    share = float(np.mean(ahead))
+    most, few = share >= 0.75, share <= 0.25
+    says = judge(agrees=most if less else few, contradicts=few if less else most)
+    return Case(name, says, f"ahead of ERM at {100 * share:.0f} % of the levels")
 
 
 def _tail_change(comparison: Comparison) -> float:

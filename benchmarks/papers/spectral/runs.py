@@ -1,8 +1,9 @@
 """Runs of the solvers in the spectral-risk paper's setting, counted in its epochs.
 
-mu = 1/n, no intercept, numbers as they are. LSVRG: epochs of N = n uniform steps; SGD and SRDA:
-batches of 64; the step of the paper's grid with the least mean final objective over seeds 1 to 5 (a
-diverged run counts as infinite); 64 epochs, in each of which as many rows are drawn as there are.
+mu = 1/n, no intercept, numbers as they are. LSVRG: epochs of N = n uniform steps (1000 on emotion,
+100 on iWildCam); SGD and SRDA: batches of 64; the step of the paper's grid with the least mean
+final objective over seeds 1 to 5 (a diverged run counts as infinite); 64 epochs, in each of which
+as many rows are drawn as there are, or, on emotion and iWildCam, as many gradients evaluated.
 Suboptimality is (F(w) - F*) / (F(0) - F*), F* proved to a gap of 1e-10 of what is gained.
 """
 
@@ -33,6 +34,8 @@ from lrisk_cli.types import Array
 DATA = REAL_DATA / "lerm_splits"
 REGRESSION = ("simulated", "yacht", "energy", "concrete")
 CLASSES = {"emotion": 6, "iwildcam": 60}
+# Steps between sorts where the paper has not n (Sec. 4.2).
+EPOCH_LENGTHS = {"emotion": 1000, "iwildcam": 100}
 # What stands for the training rows of a set that has none here.
 PARTS = {"iwildcam": "validation"}
 LEAST = 1e-13
@@ -93,8 +96,8 @@ class SolverRun:
 
     @property
     def late_fall(self) -> float:
-        """By what factor the median falls from half of the epochs to the end."""
-        return self.around(0.5) / self.around(1.0)
+        """By what factor the median falls from three quarters of the epochs to the end."""
+        return self.around(0.75) / self.around(1.0)
 
 
 def read_rows(name: str, part: str) -> tuple[Array, Array]:
@@ -140,12 +143,17 @@ def minimum_of(problem: Problem, tol: float = 1e-10) -> Solution:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A method of the paper but for its step: steps between sorts are `length` n (LSVRG)."""
+    """A method of the paper but for its step: steps between sorts are `length` n (LSVRG).
+
+    by_gradients: as many gradients are evaluated as in epochs of the other methods, not as many
+    steps taken.
+    """
 
     solver: SolverName
     length: float = 1.0
     sampling: Sampling = Sampling.UNIFORM
     checkpoints: float = 0.0
+    by_gradients: bool = False
 
     def method(self, problem: Problem, seed: int) -> Method:
         """The method with a seed."""
@@ -155,6 +163,10 @@ class Setting:
             return Srda(problem, seed, BATCH)
         n = problem.n_rows
         return Lsvrg(problem, seed, round(self.length * n), self.checkpoints / n, self.sampling)
+
+    def spent(self, counts: Counts, n_rows: int) -> float:
+        """Of the budget, in epochs."""
+        return counts.gradient_evaluations / n_rows if self.by_gradients else counts.epochs
 
 
 LSVRG = Setting(SolverName.LSVRG)
@@ -190,7 +202,7 @@ def travel(
     ceiling = DIVERGED * point.objective
     counts, objectives, seconds = Counts(), [point.objective], 0.0
     done = [(0.0, 0)]
-    while counts.epochs < n_epochs - 1e-9:
+    while setting.spent(counts, problem.n_rows) < n_epochs - 1e-9:
         see(point.losses)
         began = process_time()
         W, work = method.advance(point, step)

@@ -24,7 +24,7 @@ from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.types import Array, Targets
 
 # K caps its runs at 10,000 iterations; fewer where they would read more numbers than this.
-MOST_STEPS, FULL_WORK, QUICK_WORK = 10_000, 2e9, 2e8
+MOST_STEPS, FULL_WORK, QUICK_WORK = 10_000, 6e9, 2e8
 
 
 @dataclass(frozen=True, slots=True, eq=False)

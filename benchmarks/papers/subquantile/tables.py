@@ -115,11 +115,9 @@ Measured = dict[str, Array]
 def trial(column: Column, seed: int, work: float) -> dict[str, float]:
     """Every method on one split; methods that cannot be fitted are left out."""
     setup = make_setup(column.data, column.corruption, column.kernel, seed, work)
-    n_rows, found = len(setup.planted.y), {}
+    found = {}
     for name, row in ROWS.items():
-        if column.table not in row.tables:
-            continue
-        if row.most_rows is not None and n_rows > row.most_rows:
+        if column.table not in row.tables or not row.in_time(setup):
             continue
         try:
             found[name] = setup.error(*row.fit(setup))
@@ -130,15 +128,17 @@ def trial(column: Column, seed: int, work: float) -> dict[str, float]:
 
 def measure(columns: Sequence[Column], n_seeds: int, work: float) -> dict[str, Measured]:
     """By column and method, the errors of the seeds, which are paired; NaN where one failed."""
-    units = [(column, seed, work) for column in columns for seed in range(n_seeds)]
-    # Long ones first, so that no process waits for the other at the end.
-    units.sort(key=lambda unit: unit[0].data != "drug")
-    results = run_units("Tables 1 to 3", trial, units)
     found: dict[str, Measured] = {}
-    for (column, seed, _), values in zip(units, results, strict=True):
-        of = found.setdefault(_key(column), {})
-        for name, value in values.items():
-            of.setdefault(name, np.full(n_seeds, np.nan))[seed] = value
+    for number in TITLES:
+        own = [column for column in columns if column.table == number]
+        units = [(column, seed, work) for column in own for seed in range(n_seeds)]
+        # Long ones first, so that no process waits for the other at the end.
+        units.sort(key=lambda unit: unit[0].data != "drug")
+        results = run_units(f"Table {number}", trial, units)
+        for (column, seed, _), values in zip(units, results, strict=True):
+            of = found.setdefault(_key(column), {})
+            for name, value in values.items():
+                of.setdefault(name, np.full(n_seeds, np.nan))[seed] = value
     return found
 
 
