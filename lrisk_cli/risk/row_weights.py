@@ -5,6 +5,7 @@ nu the amount of smoothing.
 """
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +28,28 @@ class Smoothing:
     name: SmoothingName
     nu: float
 
-    def penalty(self, lam: Array) -> float:
-        """nu Omega(lam)."""
+    def penalty(self, lam: Array, masses: Array | None = None) -> float:
+        """nu Omega(lam); masses: of the rows, where they have any."""
         n = len(lam)
+        if masses is not None:
+            return self._penalty_of_masses(lam, masses)
         if self.name is SmoothingName.L2:
             return 0.5 * self.nu * float(np.sum((lam - 1.0 / n) ** 2))
         positive = lam[lam > 0.0]
         return self.nu * float(np.sum(positive * np.log(n * positive)))
 
-    def steepness(self, sigma: Array) -> float:
-        """At least what nu Omega changes by for each unit of weight that is moved in P(sigma)."""
-        n, largest = len(sigma), float(sigma[-1])
+    def _penalty_of_masses(self, lam: Array, masses: Array) -> float:
+        total = float(masses.sum())
+        if self.name is SmoothingName.L2:
+            return 0.5 * self.nu * float(np.sum((lam - masses / total) ** 2 / masses))
+        some = lam > 0.0
+        return self.nu * float(np.sum(lam[some] * np.log(total / masses[some] * lam[some])))
+
+    def steepness(self, largest: float, n: float) -> float:
+        """At least what nu Omega changes by for each unit of weight that is moved in P(sigma).
+
+        largest: the largest weight of a row, or of a unit of mass; n: rows, or their mass.
+        """
         if self.name is SmoothingName.L2:
             return 2.0 * self.nu * largest
         return self.nu * (2.0 + float(np.log(n * largest)))
@@ -54,6 +66,29 @@ class Weighed:
     smoothed: float
     lam: Array
     rank_changes: int | None
+
+
+class Weigher(Protocol):
+    """Computes risk and row weights of the losses of the same rows, repeatedly."""
+
+    def weigh(self, losses: Array) -> Weighed:
+        """Risk and row weights; equal losses get equal weights."""
+
+
+class RowOrder:
+    """Sorts the same rows repeatedly: losses that change little are quick to sort again."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.order = np.arange(n_rows, dtype=np.int32)
+        self._sorted = False
+        self._work = (np.empty(n_rows, dtype=np.uint64), np.empty(n_rows, dtype=np.uint64))
+
+    def sort(self, keys: Array) -> int | None:
+        """Bring the order up to date; how many positions changed, if there was one before."""
+        last = self.order.copy() if self._sorted else None
+        core.sort_rows(keys, self.order, *self._work)
+        self._sorted = True
+        return None if last is None else int(core.count_rank_changes(last, self.order))
 
 
 class RowWeighter:
@@ -87,24 +122,21 @@ class RowWeighter:
         self._n_light = n_rows - int(np.count_nonzero(sigma))
         # With a threshold only the ends of sigma are needed; the rest would take memory.
         self._sigma = sigma if self._sorts or flat else sigma[[0, -1]]
-        n_sorted = n_rows if self._sorts else 0
-        self._order = np.arange(n_sorted, dtype=np.int32)
-        self._sorted = False
-        self._work = (np.empty(n_sorted, dtype=np.uint64), np.empty(n_sorted, dtype=np.uint64))
+        self._order = RowOrder(n_rows if self._sorts else 0)
 
     def weigh(self, losses: Array) -> Weighed:
         """Risk and row weights; equal losses get equal weights."""
         if self._sigma[0] == self._sigma[-1]:
             value = core.compensated_dot(self._sigma, losses)
             return Weighed(value, value, self._sigma, None)
-        changes = self._sort(losses) if self._sorts else None
+        changes = self._order.sort(losses) if self._sorts else None
         if self._has_tail:
             lam = self._tail_weights(losses)
         elif self._has_head:
             lam = self._head_weights(losses)
         else:
             lam = np.empty(self._n)
-            core.sorted_weights(losses, self._order, self._sigma, lam)
+            core.sorted_weights(losses, self._order.order, self._sigma, lam)
         value = core.compensated_dot(lam, losses)
         if self.smoothing is None:
             return Weighed(value, value, lam, changes)
@@ -117,13 +149,6 @@ class RowWeighter:
             lam = np.full(self._n, 1.0 / self._n)
             smoothed = core.compensated_dot(lam, losses)
         return Weighed(value, smoothed, lam, changes)
-
-    def _sort(self, losses: Array) -> int | None:
-        """Bring the order up to date; how many positions changed, if there was one before."""
-        last = self._order.copy() if self._sorted else None
-        core.sort_rows(losses, self._order, *self._work)
-        self._sorted = True
-        return None if last is None else int(core.count_rank_changes(last, self._order))
 
     def _tail_weights(self, losses: Array) -> Array:
         """The superquantile's weights: all for the losses above a threshold, the rest on it."""
@@ -158,21 +183,25 @@ class RowWeighter:
             # The weights that a superquantile allows are a capped simplex: no order is needed.
             core.capped_simplex(losses / smoothing.nu, cap, lam, scratch)
             return
-        ascending, weights = losses[self._order], np.empty(self._n)
+        ascending, weights = losses[self._order.order], np.empty(self._n)
         starts = np.empty(self._n, dtype=np.int32)
         if smoothing.name is SmoothingName.L2:
             core.pav_l2(ascending, self._sigma, smoothing.nu, weights, starts)
         else:
             core.pav_entropy(ascending, self._sigma, smoothing.nu, weights, starts, scratch)
-        lam[self._order] = weights
+        lam[self._order.order] = weights
 
 
 @dataclass(frozen=True, slots=True)
 class Tied:
-    """Rows that a projection pooled: `rows` block after block, `sizes` of these blocks."""
+    """Rows that a projection pooled: `rows` block after block, `sizes` of these blocks.
+
+    masses: of the rows, where they have any.
+    """
 
     rows: NDArray[np.intp]
     sizes: NDArray[np.intp]
+    masses: Array | None = None
 
 
 class Projection:
@@ -198,11 +227,17 @@ class Projection:
         core.sort_rows(z, self._order, *self._work)
         n_blocks = core.pav_l2(z[self._order], self._sigma, 1.0, self._scratch, self._starts)
         lam[self._order] = self._scratch
-        ends = np.append(self._starts[1:n_blocks], len(z))
-        sizes = (ends - self._starts[:n_blocks]).astype(np.intp)
-        pooled = np.ones(len(z), dtype=np.bool_)
-        pooled[self._starts[:n_blocks][sizes == 1]] = False
-        return lam, Tied(self._order[pooled].astype(np.intp), sizes[sizes > 1])
+        return lam, Tied(*pooled_rows(self._order, self._starts[:n_blocks]))
+
+
+def pooled_rows(
+    order: NDArray[np.int32], starts: NDArray[np.int32]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows of the blocks that have more than one, block after block, and their sizes."""
+    sizes = np.diff(np.append(starts, len(order))).astype(np.intp)
+    pooled = np.ones(len(order), dtype=np.bool_)
+    pooled[starts[sizes == 1]] = False
+    return order[pooled].astype(np.intp), sizes[sizes > 1]
 
 
 def row_weights(losses: Array, spectrum: Spectrum) -> Array:

@@ -17,31 +17,59 @@ MAX_STEPS = 200
 EPS = float(np.finfo(np.float64).eps)
 
 
-def softplus_weights(losses: Array, cap: float, nu: float) -> Array | None:
-    """The weights that attain h_nu; None where nu is lost in the rounding of the losses. (n,)."""
+def softplus_weights(
+    losses: Array, cap: float, nu: float, masses: Array | None = None
+) -> Array | None:
+    """The weights that attain h_nu; None where nu is lost in the rounding of the losses. (n,).
+
+    masses: of the rows, where they have any; cap is then that of a unit of mass.
+    """
     kept = 1.0 / cap
-    low, high = _bracket(losses, kept, nu)
+    low, high = _bracket(losses, kept, nu) if masses is None else _wide(losses, kept, nu, masses)
     shares, t = np.empty(len(losses)), 0.5 * (low + high)
     for _ in range(MAX_STEPS):
         _sigmoid((t - losses) / nu, shares)
+        slopes = shares * (1.0 - shares)
+        if masses is not None:
+            shares *= masses
+            slopes *= masses
         excess = float(shares.sum()) - kept
-        if abs(excess) <= 4.0 * EPS * len(losses) or not low < t < high:
+        if abs(excess) <= 4.0 * EPS * max(len(losses), kept) or not low < t < high:
             break
         low, high = (low, t) if excess > 0.0 else (t, high)
-        slope = float(np.sum(shares * (1.0 - shares))) / nu
+        slope = float(np.sum(slopes)) / nu
         newton = t - excess / slope if slope > 0.0 else np.inf
         t = newton if low < newton < high else 0.5 * (low + high)
     total = float(shares.sum())
     return shares / total if abs(total - kept) <= 1e-9 * kept else None
 
 
-def softplus_penalty(lam: Array, cap: float) -> float:
+def softplus_penalty(lam: Array, cap: float, masses: Array | None = None) -> float:
     """Omega(lam), at least 0."""
+    if masses is not None:
+        return _penalty_of_masses(lam, cap, masses)
     u = np.minimum(lam / cap, 1.0)
     # 0 log 0 = 0.
     some, rest = u[u > 0.0], u[u < 1.0]
     parts = float(np.sum(some * np.log(2.0 * some)))
     return cap * (parts + float(np.sum((1.0 - rest) * (log(2.0) + np.log1p(-rest)))))
+
+
+def _penalty_of_masses(lam: Array, cap: float, masses: Array) -> float:
+    """The same, every term of a row times its mass."""
+    u = np.minimum(lam / (cap * masses), 1.0)
+    terms = np.zeros(len(u))
+    for part in (u, 1.0 - u):
+        some = part > 0.0
+        terms[some] += part[some] * np.log(2.0 * part[some])
+    return cap * float(masses @ terms)
+
+
+def _wide(losses: Array, kept: float, nu: float, masses: Array) -> tuple[float, float]:
+    """The same for masses: with t = l + nu logit(kept / M) each sigmoid of the least loss l is at
+    most kept / M, and of the largest at least that."""
+    shift = nu * _logit(kept / float(masses.sum()))
+    return float(losses.min()) + shift, float(losses.max()) + shift
 
 
 def _bracket(losses: Array, kept: float, nu: float) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from math import ceil, expm1, floor, fsum
 import numpy as np
 
 from lrisk_cli.names import RISK_ALIASES, RISK_ANSWERS, RISKS
+from lrisk_cli.native.kernels import core
 from lrisk_cli.parameters import parse_choice, spell
 from lrisk_cli.types import Array
 
@@ -25,10 +26,13 @@ class Family:
     `masses(i, n, parameter)` gives S(i/n) - S((i-1)/n) for numbers i of 1..n in a form that does
     not cancel. rising: whether they are non-decreasing in i, otherwise non-increasing.
     `n_zero(n, parameter)`: of how many of the lightest bins the masses are exactly 0.
+    `of_rows(m, a, M, parameter)`: the same for rows of any mass, H(a + m) - H(a) for rows of mass m
+    with the mass a of M among rows of denser weight, H(x) the mass on the heaviest x of M.
     """
 
     masses: Callable[[Array, int, float], Array]
     rising: bool
+    of_rows: Callable[[Array, Array, float, float], Array]
     n_zero: Callable[[int, float], int] = lambda *_: 0
 
 
@@ -63,6 +67,30 @@ class Spectrum:
         rising = np.maximum.accumulate(rising)
         rising /= rising.sum()
         return np.ascontiguousarray(rising if family.rising else rising[::-1])
+
+    def of_rows(self, ordered: Array, heavier: Array, total: float) -> Array:
+        """The weights of rows with masses, which sum to 1 up to rounding. All (n,).
+
+        ordered: the masses; heavier: for each the mass of the rows whose weights are denser, that
+        of the larger losses if the spectrum rises, else of the smaller ones; total: of all rows.
+        """
+        if self.flat:
+            return ordered / total
+        parameter = float(self.parameter or 0.0)
+        return FAMILIES[self.name].of_rows(ordered, heavier, total, parameter)
+
+    def weights_of(self, ordered: Array, heavier: Array, total: float) -> Array:
+        """Sigma for rows with masses: the same with the sum 1, in ascending order of loss. (n,)."""
+        sigma = self.of_rows(ordered, heavier, total)
+        sigma /= sigma.sum()
+        return sigma
+
+    def kept(self, total: float) -> float | None:
+        """The mass that a superquantile or subquantile gives equal weight; None for the others."""
+        if self.flat or self.name not in ("superquantile", "subquantile"):
+            return None
+        level = _level_rows(total, float(self.parameter or 0.0))
+        return level if self.name == "subquantile" else total - level
 
     def pieces(self, n_rows: int) -> Iterator[tuple[int, Array]]:
         """Sigma a piece at a time, each with the index where it begins; never held as a whole.
@@ -119,7 +147,7 @@ def _superquantile(i: Array, n: int, q: float) -> Array:
     return np.clip(i - below, 0.0, 1.0) / (n - below)
 
 
-def _level_rows(n: int, level: float) -> float:
+def _level_rows(n: float, level: float) -> float:
     """n times a level; the whole number that it is within rounding of."""
     rows = n * level
     whole = round(rows)
@@ -143,16 +171,42 @@ def _subquantile(i: Array, n: int, p: float) -> Array:
     return np.clip(kept - (i - 1.0), 0.0, 1.0) / kept
 
 
+def _tail_of_rows(m: Array, heavier: Array, kept: float) -> Array:
+    """Equal weight for the mass `kept` of the heaviest rows."""
+    return np.clip(kept - heavier, 0.0, m) / kept
+
+
+def _extremile_of_rows(m: Array, heavier: Array, total: float, r: float) -> Array:
+    sigma = np.empty(len(m))
+    core.extremile_weights(m, heavier, total, r, sigma)
+    return sigma
+
+
+def _esrm_of_rows(m: Array, heavier: Array, total: float, rho: float) -> Array:
+    sigma = np.exp((-rho / total) * heavier)
+    sigma *= np.expm1((-rho / total) * m)
+    sigma /= expm1(-rho)
+    return sigma
+
+
 FAMILIES: dict[str, Family] = {
     "superquantile": Family(
-        _superquantile, rising=True, n_zero=lambda n, q: floor(_level_rows(n, q))
+        _superquantile,
+        rising=True,
+        of_rows=lambda m, a, M, q: _tail_of_rows(m, a, M - _level_rows(M, q)),
+        n_zero=lambda n, q: floor(_level_rows(n, q)),
     ),
-    "extremile": Family(_extremile, rising=True),
-    "esrm": Family(_esrm, rising=True),
+    "extremile": Family(_extremile, rising=True, of_rows=_extremile_of_rows),
+    "esrm": Family(_esrm, rising=True, of_rows=_esrm_of_rows),
     "subquantile": Family(
-        _subquantile, rising=False, n_zero=lambda n, p: n - ceil(_level_rows(n, p))
+        _subquantile,
+        rising=False,
+        of_rows=lambda m, a, M, p: _tail_of_rows(m, a, _level_rows(M, p)),
+        n_zero=lambda n, p: n - ceil(_level_rows(n, p)),
     ),
-    "lower-extremile": Family(lambda i, n, r: _extremile(n + 1.0 - i, n, r), rising=False),
+    "lower-extremile": Family(
+        lambda i, n, r: _extremile(n + 1.0 - i, n, r), rising=False, of_rows=_extremile_of_rows
+    ),
 }
 
 _AVERAGES = {
