@@ -61,19 +61,24 @@ def prepare_draws(const double[::1] lam, double[::1] keep, int32_t[::1] other,
             keep[work[i]] = 1.0
 
 
+cdef inline int32_t draw_by_table(
+    const double *keep, const int32_t *other, Py_ssize_t n, uint64_t *rng
+) noexcept nogil:
+    """A row by the table of `prepare_draws`."""
+    # The upper half of a random word picks a row, the lower half whether it stays.
+    cdef uint64_t word = next_random(rng)
+    cdef int32_t row = <int32_t>(((word >> 32) * <uint64_t>n) >> 32)
+    cdef int32_t stays = <uint32_t>word < 4294967296.0 * keep[row]
+    return other[row] + stays * (row - other[row])
+
+
 def draw_weighted_rows(const double[::1] keep, const int32_t[::1] other, uint64_t[::1] rng,
                        int32_t[::1] rows):
     """Fill rows with independent draws, row i with probability lam_i (see prepare_draws)."""
     cdef Py_ssize_t n = keep.shape[0], t
-    cdef uint64_t word
-    cdef int32_t row, stays
     with nogil:
         for t in range(rows.shape[0]):
-            # The upper half of a random word picks a row, the lower half whether it stays.
-            word = next_random(&rng[0])
-            row = <int32_t>(((word >> 32) * <uint64_t>n) >> 32)
-            stays = <uint32_t>word < 4294967296.0 * keep[row]
-            rows[t] = other[row] + stays * (row - other[row])
+            rows[t] = draw_by_table(&keep[0], &other[0], n, &rng[0])
 
 
 # LSVRG. Between checkpoints W = Wbar + delta with delta = s V - b G, where G is the full gradient
@@ -230,7 +235,8 @@ def yardstick_steps(const double[:, ::1] X, double[::1] v, double factor, const 
             add_scaled(&v[0], -factor * dot(&X[rows[t], 0], &v[0], d), &X[rows[t], 0], d)
 
 
-# Minibatch methods: m rows without replacement, weighed by the spectrum of m bins.
+# Minibatch methods: m rows without replacement, weighed by the spectrum of m bins; where rows have
+# masses, m independent draws in proportion to these.
 
 # Where a target takes several numbers, those of row i begin at i * width.
 
@@ -245,12 +251,18 @@ cdef struct Batch:
     double *losses
     int32_t *order
     int32_t *pool
+    const double *keep
+    const int32_t *other
 
 
 cdef inline void draw_batch(Batch *batch, uint64_t *rng, Py_ssize_t n) noexcept nogil:
-    """Put m rows, drawn without replacement, at the front of the pool."""
+    """Put m rows, drawn without replacement or by the table, at the front of the pool."""
     cdef Py_ssize_t t, other
     cdef int32_t kept
+    if batch.keep != NULL:
+        for t in range(batch.m):
+            batch.pool[t] = draw_by_table(batch.keep, batch.other, n, rng)
+        return
     for t in range(batch.m):
         other = t + random_below(rng, <uint32_t>(n - t))
         kept = batch.pool[t]
@@ -328,18 +340,24 @@ def sgd_steps(int loss, const double[:, ::1] X, const double[::1] y, const int32
               const double[::1] sigma, double[:, ::1] W, double[:, ::1] average, double step,
               double delay, double l2, Py_ssize_t first, Py_ssize_t n_steps, uint64_t[::1] rng,
               int32_t[::1] pool, double[:, ::1] margins, double[::1] losses,
-              int32_t[::1] order, double[:, ::1] gradient, double parameter=0.0):
+              int32_t[::1] order, double[:, ::1] gradient, double parameter=0.0,
+              const double[::1] keep=None, const int32_t[::1] other=None):
     """Subgradient steps W <- (1 - eta mu) W - eta v of batches, and the running mean of W.
 
     eta = step, or 1 / (mu (t + delay)) at step t (from first on) when step is 0. y or labels may be
-    empty, as the loss needs the other; parameter: that of the loss, if it has one.
+    empty, as the loss needs the other; parameter: that of the loss, if it has one. keep, other: the
+    table to draw rows by (see prepare_draws), if any.
     """
     cdef Py_ssize_t size = W.shape[0] * W.shape[1], t, j
     cdef double eta
     cdef Batch batch = Batch(loss, parameter, y.shape[0] // X.shape[0], W.shape[0], W.shape[1],
-                             sigma.shape[0], &margins[0, 0], &losses[0], &order[0], &pool[0])
+                             sigma.shape[0], &margins[0, 0], &losses[0], &order[0], &pool[0],
+                             NULL, NULL)
     cdef const double *targets = &y[0] if y.shape[0] > 0 else NULL
     cdef const int32_t *codes = &labels[0] if labels.shape[0] > 0 else NULL
+    if keep is not None and other is not None:
+        batch.keep = &keep[0]
+        batch.other = &other[0]
     cdef double *w = &W[0, 0]
     cdef double *mean = &average[0, 0]
     cdef double *g = &gradient[0, 0]
@@ -358,14 +376,19 @@ def srda_steps(int loss, const double[:, ::1] X, const double[::1] y, const int3
                const double[::1] sigma, double[:, ::1] W, double[:, ::1] gradient_sum,
                double step, double l2, Py_ssize_t first, Py_ssize_t n_steps,
                uint64_t[::1] rng, int32_t[::1] pool, double[:, ::1] margins,
-               double[::1] losses, int32_t[::1] order, double parameter=0.0):
+               double[::1] losses, int32_t[::1] order, double parameter=0.0,
+               const double[::1] keep=None, const int32_t[::1] other=None):
     """Regularised dual averaging: after t steps W = -gradient_sum / (mu t + 1/step)."""
     cdef Py_ssize_t size = W.shape[0] * W.shape[1], t, j
     cdef double factor
     cdef Batch batch = Batch(loss, parameter, y.shape[0] // X.shape[0], W.shape[0], W.shape[1],
-                             sigma.shape[0], &margins[0, 0], &losses[0], &order[0], &pool[0])
+                             sigma.shape[0], &margins[0, 0], &losses[0], &order[0], &pool[0],
+                             NULL, NULL)
     cdef const double *targets = &y[0] if y.shape[0] > 0 else NULL
     cdef const int32_t *codes = &labels[0] if labels.shape[0] > 0 else NULL
+    if keep is not None and other is not None:
+        batch.keep = &keep[0]
+        batch.other = &other[0]
     cdef double *w = &W[0, 0]
     cdef double *total = &gradient_sum[0, 0]
     with nogil:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from lrisk_cli.native.kernels import core
+from lrisk_cli.risk.weighted import repair_masses
 from lrisk_cli.solvers.descent import EvaluatedPoint, Precondition, descend, line_search
 from lrisk_cli.solvers.linear_systems import inverse_of, solve_lifted
 from lrisk_cli.solvers.problem import Problem
@@ -82,7 +83,7 @@ def lower_bound(
     weighted_minimiser); if rounding alone may exceed `accuracy`, the bound is evaluated in
     extended precision.
     """
-    lam, excess = repair_weights(lam, problem.sigma)
+    lam, excess = _repaired(problem, lam)
     if problem.loss.kinked:
         return _kinked_bound(problem, lam, excess, start, accuracy, until)
     V, at = start, evaluate(problem, lam, start) if near else None
@@ -131,9 +132,18 @@ def _bound(
     if smoothing is None:
         return Bound(bound, bound, V, passes)
     # Weights of P(sigma) are as near to lam as rounding and the excess let them be.
-    penalty, steepness = smoothing.penalty(lam), smoothing.steepness(problem.sigma)
+    masses = None if problem.masses is None else problem.masses.values
+    penalty = smoothing.penalty(lam, masses)
+    steepness = smoothing.steepness(problem.steepest, problem.total)
     rounding = 16.0 * EPS * (abs(penalty) + steepness) + excess * steepness
     return Bound(bound, bound - penalty - rounding, V, passes)
+
+
+def _repaired(problem: Problem, lam: Array) -> tuple[Array, float]:
+    """`repair_weights`, by masses where the rows have any."""
+    if problem.masses is None:
+        return repair_weights(lam, problem.sigma)
+    return repair_masses(lam, problem.spectrum, problem.masses)
 
 
 def repair_weights(lam: Array, sigma: Array) -> tuple[Array, float]:

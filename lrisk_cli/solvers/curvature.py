@@ -129,18 +129,20 @@ def make_curvature(problem: Problem) -> Curvature:
 
 
 def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
-    """sum over blocks of (g_i - mean g)(g_i - mean g)'. (d k, d k)."""
+    """sum over blocks of m_i (g_i - mean g)(g_i - mean g)', the mean by masses. (d k, d k)."""
     if problem.loss.n_outputs > 1 and len(tied.rows) > MANY_TIES:
         return _softmax_ties(problem, Z, tied)
     size = problem.shape[0] * problem.shape[1]
     total = np.zeros((size, size))
-    for rows, sizes in _portions(tied):
+    for some in _portions(tied):
         # A block that is too large comes alone, and in pieces.
-        pieces = [rows[i : i + TIE_CHUNK] for i in range(0, len(rows), TIE_CHUNK)]
-        means = _block_means(problem, Z, pieces, sizes)
+        pieces = [slice(i, i + TIE_CHUNK) for i in range(0, len(some.rows), TIE_CHUNK)]
+        means = _block_means(problem, Z, pieces, some)
         for piece in pieces:
-            gradients = _row_gradients(problem, Z, piece)
-            gradients -= means if len(sizes) == 1 else np.repeat(means, sizes, axis=0)
+            gradients = _row_gradients(problem, Z, some.rows[piece])
+            gradients -= means if len(some.sizes) == 1 else np.repeat(means, some.sizes, axis=0)
+            if some.masses is not None:
+                gradients *= np.sqrt(some.masses[piece])[:, None]
             total += gradients.T @ gradients
     return total
 
@@ -148,28 +150,51 @@ def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
 def _softmax_ties(problem: Problem, Z: Array, tied: Tied) -> Array:
     """The same for many rows and several outputs, as sum g_i g_i' - sum (sum g)(sum g)' / size.
 
+    With masses a row counts for its mass in every sum, and the size of a block is the sum of them.
+
     The derivatives of a softmax add up to zero, so the first sum needs a Gram matrix for each pair
     of classes only, and no gradients of rows.
     """
     derivatives = problem.loss.derivatives(Z, problem.y)
     some = np.zeros_like(derivatives)
     some[tied.rows] = derivatives[tied.rows]
+    if tied.masses is not None:
+        some[tied.rows] *= np.sqrt(tied.masses)[:, None]
     total = problem.laplacian(lambda c, e: -some[:, c] * some[:, e])
     columns = np.ascontiguousarray(derivatives.T)
-    for rows, sizes in _portions(tied):
-        sums = [problem.rows.block_sums(slope, rows, sizes) for slope in columns]
-        flat = np.stack(sums, axis=-1).reshape(len(sizes), -1)
+    for part in _portions(tied):
+        sums = [block_sums(problem, slope, part) for slope in columns]
+        flat = np.stack(sums, axis=-1).reshape(len(part.sizes), -1)
         total -= flat.T @ flat
     return total
 
 
-def _portions(tied: Tied) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Rows and sizes of blocks: as many at a time as have TIE_CHUNK rows together, or one."""
+def block_sums(problem: Problem, slopes: Array, tied: Tied) -> Array:
+    """sum of m_i slopes_i x_i over the rows of each block, over the root of its size."""
+    if tied.masses is None:
+        return problem.rows.block_sums(slopes, tied.rows, tied.sizes)
+    coefs = problem.times_masses(slopes)
+    sums = problem.rows.block_sums(coefs, tied.rows, tied.sizes)
+    scales: Array = np.sqrt(tied.sizes / block_masses(tied))
+    return sums * scales[:, None]
+
+
+def block_masses(tied: Tied) -> Array:
+    """How many rows the blocks have, or their mass. (blocks,)."""
+    if tied.masses is None:
+        return tied.sizes.astype(np.float64)
+    masses: Array = np.add.reduceat(tied.masses, np.cumsum(tied.sizes) - tied.sizes)
+    return masses
+
+
+def _portions(tied: Tied) -> Iterator[Tied]:
+    """Some of the blocks: as many at a time as have TIE_CHUNK rows together, or one."""
     ends, block, start = np.cumsum(tied.sizes), 0, 0
     while block < len(ends):
         beyond = max(block + 1, int(np.searchsorted(ends, start + TIE_CHUNK, side="right")))
         end = int(ends[beyond - 1])
-        yield tied.rows[start:end], tied.sizes[block:beyond]
+        masses = None if tied.masses is None else tied.masses[start:end]
+        yield Tied(tied.rows[start:end], tied.sizes[block:beyond], masses)
         block, start = beyond, end
 
 
@@ -181,25 +206,29 @@ def _row_gradients(problem: Problem, Z: Array, rows: NDArray[np.intp]) -> Array:
     )
 
 
-def _block_means(
-    problem: Problem, Z: Array, pieces: list[NDArray[np.intp]], sizes: NDArray[np.intp]
-) -> Array:
+def _block_means(problem: Problem, Z: Array, pieces: list[slice], tied: Tied) -> Array:
     """Mean gradients of blocks: one in several pieces, or several in one. (blocks, d k)."""
-    starts = np.cumsum(sizes) - sizes
-    sums = [np.add.reduceat(_row_gradients(problem, Z, piece), starts) for piece in pieces]
-    means: Array = np.sum(sums, axis=0) / sizes[:, None]
+    starts, sums = np.cumsum(tied.sizes) - tied.sizes, []
+    for piece in pieces:
+        gradients = _row_gradients(problem, Z, tied.rows[piece])
+        if tied.masses is not None:
+            gradients *= tied.masses[piece][:, None]
+        sums.append(np.add.reduceat(gradients, starts))
+    means: Array = np.sum(sums, axis=0) / block_masses(tied)[:, None]
     return means
 
 
 def joint_curvature(problem: Problem, Z: Array, lam: Array, tied: Tied, nu: float) -> Array:
     """H0 plus 1/nu times the curvature of the ties, for one output, by a single Gram matrix.
 
-    The ties add sum g_i g_i' - sum over blocks of (sum g)(sum g)' / size: no rows are copied.
+    The ties add sum g_i g_i' - sum over blocks of (sum g)(sum g)' / size, by masses where there are
+    any: no rows are copied.
     """
     derivatives = problem.loss.derivatives(Z, problem.y)[:, 0]
     weights = lam * problem.loss.curvature(Z, problem.y)
-    weights[tied.rows] += derivatives[tied.rows] ** 2 / nu
-    sums = problem.rows.block_sums(derivatives, tied.rows, tied.sizes)
+    bent = derivatives[tied.rows] ** 2
+    weights[tied.rows] += (bent if tied.masses is None else tied.masses * bent) / nu
+    sums = block_sums(problem, derivatives, tied)
     H = problem.gram(np.maximum(weights, 0.0)) - sums.T @ sums / nu
     H[np.diag_indices(len(H))] += problem.mu
     return H

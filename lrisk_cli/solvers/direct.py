@@ -37,20 +37,20 @@ def solve_mean(
     accuracy = 1e-3 * zero.objective
     while True:
         W, passes = weighted_minimiser(
-            problem, problem.sigma, solver_run.W, accuracy, until=solver_run.limits.deadline
+            problem, problem.even, solver_run.W, accuracy, until=solver_run.limits.deadline
         )
         point = problem.at(W, solver_run.row_weighter)
         solver_run.passes += passes + 1.0
         solver_run.note(point.objective)
         better = solver_run.offer(W, point.objective, point.smoothed)
         needed = 0.1 * limits.tol * solver_run.gained
-        gradient = problem.gradient(W, point.margins, problem.sigma)
+        gradient = problem.gradient(W, point.margins, problem.even)
         accurate = float(np.sum(gradient**2)) <= 2.0 * problem.mu * needed
         limit = solver_run.exhausted()
         if accurate or limit or (accuracy <= needed and not better):
             break
         accuracy = needed
-    solver_run.prove(problem.sigma, W)
+    solver_run.prove(problem.even, W)
     solver_run.note(point.objective)
     return solver_run.solution(limit or GAVE_OUT)
 
@@ -63,7 +63,7 @@ def mean_minimiser(
     It misses at most tol of what the minimum gains over zero coefficients, as far as rounding
     allows; nothing is proved. start: a guess. None where the time is over before.
     """
-    lam = np.full(problem.n_rows, 1.0 / problem.n_rows)
+    lam = problem.even
     zero = np.zeros(problem.shape)
     with one_thread(), np.errstate(all="ignore"):
         at_zero = problem.weighted_value(zero, np.zeros((problem.n_rows, zero.shape[1])), lam)

@@ -53,7 +53,7 @@ class KinkedNewton(Newton):
         self.width = self.least = 0.0
         self.best_proof: Proof | None = None
         if problem.flat:
-            self.project = _Constant(problem.sigma)
+            self.project = _Constant(problem.even)
 
     def _start(self) -> Point:
         start = super()._start()
@@ -123,10 +123,10 @@ class KinkedNewton(Newton):
 class _Constant:
     """Projects onto the only weights that a flat spectrum allows."""
 
-    def __init__(self, sigma: Array) -> None:
-        self._sigma = sigma
+    def __init__(self, even: Array) -> None:
+        self._even = even
         empty = np.empty(0, dtype=np.intp)
         self._none = Tied(empty, empty)
 
     def __call__(self, _: Array) -> tuple[Array, Tied]:
-        return self._sigma, self._none
+        return self._even, self._none

@@ -98,9 +98,9 @@ class Lbfgs(ProximalPoint):
     def iterate_at(self, W: Array, Z: Array) -> IterateWithDerivatives:
         problem = self.problem
         losses, derivatives = problem.loss.values_and_derivatives(Z, problem.y)
-        lam, tied = self.project(self.centre + losses / self.nu)
-        away = lam - self.centre
-        phi = float(lam @ losses) - 0.5 * self.nu * float(away @ away) + problem.penalty(W)
+        lam, tied = self.project(self.centre + problem.times_masses(losses / self.nu))
+        pull = 0.5 * self.nu * problem.distance(lam - self.centre)
+        phi = float(lam @ losses) - pull + problem.penalty(W)
         return IterateWithDerivatives(W, Z, losses, lam, tied, phi, derivatives)
 
     def with_derivatives(self, iterate: Iterate) -> IterateWithDerivatives:

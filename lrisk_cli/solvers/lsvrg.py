@@ -59,7 +59,8 @@ class Lsvrg:
         norms = self.problem.rows.row_norms() * self.problem.loss.row_smoothness(self.problem.y)
         largest = float(norms.max())
         if self.sampling is Sampling.UNIFORM:
-            largest *= self.problem.n_rows * float(self.problem.sigma.max())
+            heaviest = float(self.problem.times_masses(np.ones(len(norms))).max())
+            largest *= self.problem.n_rows * self.problem.steepest * heaviest
         fraction = 1.0 if self.problem.flat else 0.5
         return fraction / (largest + self.problem.mu)
 

@@ -227,6 +227,8 @@ def _ridge(problem: Problem, every: int) -> tuple[Dense, Array]:
     rows, some = problem.rows, slice(None, None, every)
     y = problem.y[some]
     weights = np.full(len(y), 1.0 / len(y))
+    if problem.masses is not None:
+        weights = problem.masses.even[some] / problem.masses.even[some].sum()
     H = rows.gram(weights, some)
     H[np.diag_indices(len(H))] += problem.mu
     curvature, target = Dense(H), weights * y

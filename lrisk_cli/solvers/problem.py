@@ -1,7 +1,7 @@
 """What is minimised: F(W) = sum_i sigma_i l_(i)(W) + mu/2 ||W||^2, its values and derivatives.
 
 Letters: X (n, d) the rows, W (d, k) weights, Z = X W (n, k) margins, l (n,) losses,
-lam (n,) row weights, mu the penalty.
+lam (n,) row weights, mu the penalty, m (n,) masses of the rows where they count for unlike much.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,23 @@ from numpy.typing import NDArray
 
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.native.kernels import core
-from lrisk_cli.risk.row_weights import RowWeighter, Smoothing
+from lrisk_cli.risk.density import density_of
+from lrisk_cli.risk.row_weights import (
+    Projection,
+    RowWeighter,
+    Smoothing,
+    Tied,
+    Weigher,
+    row_weights,
+)
 from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.risk.weighted import (
+    Masses,
+    WeightedProjection,
+    WeightedRowWeighter,
+    make_masses,
+    unit_weights,
+)
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Targets
 
@@ -43,6 +58,8 @@ class Problem:
     """Minimise the spectral risk of the losses of X W against y, plus mu/2 ||W||^2.
 
     outer: X X' where it is known already, (n, n); then weighted fits of few rows cost less.
+    sigma: the weights of the sorted losses, (n,). masses: where rows have any; sigma has then the
+    least and the largest weight of a unit of mass, (2,).
     """
 
     rows: Rows
@@ -53,10 +70,45 @@ class Problem:
     mu: float
     smoothing: Smoothing | None
     outer: Array | None = None
+    masses: Masses | None = None
 
     @property
     def n_rows(self) -> int:
         return self.rows.shape[0]
+
+    @property
+    def total(self) -> float:
+        """How many rows there are, or their mass."""
+        return self.n_rows if self.masses is None else self.masses.total
+
+    @property
+    def even(self) -> Array:
+        """The weights of the mean: 1/n, or m / M. (n,)."""
+        n = self.n_rows
+        return np.full(n, 1.0 / n) if self.masses is None else self.masses.even
+
+    def mean(self, values: Array) -> float:
+        """The mean over the rows, by their masses. values: (n,)."""
+        if self.masses is None:
+            return float(np.mean(values))
+        return float(core.compensated_dot(self.masses.even, values))
+
+    @property
+    def steepest(self) -> float:
+        """A bound on the weight of a row, or of a unit of mass wherever it is."""
+        if self.masses is None:
+            return float(self.sigma.max())
+        return density_of(self.spectrum).largest / self.masses.total
+
+    def times_masses(self, values: Array) -> Array:
+        """The values of the rows times their masses. (n,)."""
+        return values if self.masses is None else self.masses.values * values
+
+    def distance(self, away: Array) -> float:
+        """The sum of squares of a difference of row weights, each over the mass of the row."""
+        if self.masses is None:
+            return float(away @ away)
+        return float((away / self.masses.values) @ away)
 
     @property
     def flat(self) -> bool:
@@ -73,9 +125,25 @@ class Problem:
         """Shape of W."""
         return self.rows.shape[1], self.loss.n_outputs
 
-    def row_weighter(self, *, track_ranks: bool = False) -> RowWeighter:
-        """A new RowWeighter for this problem's rows; track_ranks: count how many ranks change."""
-        return RowWeighter(self.spectrum, self.sigma, self.smoothing, track_ranks=track_ranks)
+    def row_weighter(self, *, track_ranks: bool = False) -> Weigher:
+        """A new Weigher for this problem's rows; track_ranks: count how many ranks change."""
+        if self.masses is None:
+            return RowWeighter(self.spectrum, self.sigma, self.smoothing, track_ranks=track_ranks)
+        return WeightedRowWeighter(
+            self.spectrum, self.masses, self.smoothing, track_ranks=track_ranks
+        )
+
+    def weigh_losses(self, losses: Array) -> Array:
+        """The weights that the risk, not smoothed, gives to rows with these losses. (n,)."""
+        if self.masses is None:
+            return row_weights(losses, self.spectrum)
+        return WeightedRowWeighter(self.spectrum, self.masses).weigh(losses).lam
+
+    def projection(self) -> Callable[[Array], tuple[Array, Tied]]:
+        """Projects row weights onto those that the spectrum allows."""
+        if self.masses is None:
+            return Projection(self.spectrum, self.sigma)
+        return WeightedProjection(self.spectrum, self.masses)
 
     def margins(self, W: Array) -> Array:
         """Z = X W. (n, k)."""
@@ -86,12 +154,12 @@ class Problem:
         flat = W.ravel()
         return 0.5 * self.mu * float(core.compensated_dot(flat, flat))
 
-    def at(self, W: Array, row_weighter: RowWeighter) -> Point:
+    def at(self, W: Array, row_weighter: Weigher) -> Point:
         """Evaluate W: one pass over the rows."""
         Z = self.margins(W) if W.any() else np.zeros((self.n_rows, W.shape[1]))
         losses = self.loss.values(Z, self.y)
         if not np.isfinite(losses).all():
-            lam = np.full(self.n_rows, 1.0 / self.n_rows)
+            lam = self.even
             return Point(W, Z, losses, lam, np.inf, np.inf, None)
         weighed = row_weighter.weigh(losses)
         penalty = self.penalty(W)
@@ -174,12 +242,19 @@ def make_problem(
     smoothing: Smoothing | None = None,
     outer: Array | None = None,
     exposure: Array | None = None,
+    masses: Array | None = None,
 ) -> Problem:
     """Build the problem for rows with targets y (numbers, or class codes).
 
-    exposure: (n,) of the rows, for losses that take one.
+    exposure: (n,) of the rows, for losses that take one. masses: (n,) greater than 0, for how much
+    each row counts; a row of mass 3 is the row three times.
     """
-    sigma = spectrum.weights(rows.shape[0])
+    known = None if masses is None else make_masses(masses)
+    if known is None:
+        sigma = spectrum.weights(rows.shape[0])
+    else:
+        sigma = unit_weights(spectrum, known.total)
     if sigma[0] == sigma[-1]:
         smoothing = None
-    return Problem(rows, loss.targets(y, exposure), loss, spectrum, sigma, mu, smoothing, outer)
+    targets = loss.targets(y, exposure)
+    return Problem(rows, targets, loss, spectrum, sigma, mu, smoothing, outer, known)

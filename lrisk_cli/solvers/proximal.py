@@ -15,7 +15,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.risk.row_weights import Projection, Tied
+from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.direct import solve_mean
 from lrisk_cli.solvers.problem import Point, Problem
@@ -69,10 +69,8 @@ class ProximalPoint(ABC):
         self.problem = problem
         self.start = start
         self.solver_run = SolverRun(problem, limits, report, track_ranks=track_ranks)
-        self.project: Callable[[Array], tuple[Array, Tied]] = Projection(
-            problem.spectrum, problem.sigma
-        )
-        self.centre = np.full(problem.n_rows, 1.0 / problem.n_rows)
+        self.project: Callable[[Array], tuple[Array, Tied]] = problem.projection()
+        self.centre = problem.even
         self.nu = 1.0
 
     @abstractmethod
@@ -160,7 +158,7 @@ class ProximalPoint(ABC):
     def _first_nu(self, losses: Array) -> float:
         """By the spread of the losses, which may be zero, or not finite."""
         at_zero = self.solver_run.at_zero
-        spread = float(np.mean(np.abs(losses - np.mean(losses))))
+        spread = self.problem.mean(np.abs(losses - self.problem.mean(losses)))
         spread = max(spread if np.isfinite(spread) else at_zero, LEAST_SPREAD * at_zero)
         nu = FIRST_NU * spread / float(self.problem.sigma[-1] - self.problem.sigma[0])
         return max(nu, TINY)
@@ -184,9 +182,9 @@ class ProximalPoint(ABC):
     def iterate_at(self, W: Array, Z: Array) -> Iterate:
         """Weights and inner objective at W, whose margins are known."""
         losses = self.problem.loss.values(Z, self.problem.y)
-        lam, tied = self.project(self.centre + losses / self.nu)
-        away = lam - self.centre
-        phi = float(lam @ losses) - 0.5 * self.nu * float(away @ away) + self.problem.penalty(W)
+        lam, tied = self.project(self.centre + self.problem.times_masses(losses / self.nu))
+        pull = 0.5 * self.nu * self.problem.distance(lam - self.centre)
+        phi = float(lam @ losses) - pull + self.problem.penalty(W)
         return Iterate(W, Z, losses, lam, tied, phi)
 
 

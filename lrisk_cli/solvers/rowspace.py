@@ -2,7 +2,8 @@
 
 Letters: lam row weights, S the s rows that bend, K = X_S X_S', H = mu I + X_S' M X_S with
 M = diag(D) + (1/nu) sum over blocks of tied rows of (diag(q^2) - q q'/size), D = lam times the
-curvature of the loss, q its derivatives. Then H^-1 = (I - X_S' (K + mu M^-1)^-1 X_S) / mu.
+curvature of the loss, q its derivatives; with masses m it is diag(m q^2) - (m q)(m q)'/sum m.
+Then H^-1 = (I - X_S' (K + mu M^-1)^-1 X_S) / mu.
 """
 
 import numpy as np
@@ -27,13 +28,17 @@ class RowCurvature:
     ) -> None:
         bends = np.maximum(lam, 0.0) * problem.loss.curvature(Z, problem.y)
         derivatives = problem.loss.derivatives(Z, problem.y)[:, 0] / np.sqrt(nu)
+        added = np.empty(0)
+        if tied is not None:
+            added = derivatives[tied.rows] ** 2
+            if tied.masses is not None:
+                added *= tied.masses
         if tied is not None and problem.loss.needs_line_search:
             # Where a tied row does not bend at all, M has no inverse: it is taken to bend a little.
-            least = BENT * derivatives[tied.rows] ** 2
-            bends[tied.rows] = np.maximum(bends[tied.rows], least)
+            bends[tied.rows] = np.maximum(bends[tied.rows], BENT * added)
         total = bends.copy()
         if tied is not None:
-            total[tied.rows] += derivatives[tied.rows] ** 2
+            total[tied.rows] += added
         most = float(total.max())
         if not most < np.inf:
             raise LinAlgError("a row that bends more than numbers can tell")
@@ -47,20 +52,24 @@ class RowCurvature:
         A = problem.row_products(self._rows)
         A[np.diag_indices(len(A))] += self._mu / self._B
         if tied is not None:
-            for rows in np.split(tied.rows, np.cumsum(tied.sizes)[:-1]):
-                self._tie(A, rows, derivatives, bends, total)
+            masses = np.ones(len(tied.rows)) if tied.masses is None else tied.masses
+            ends = np.cumsum(tied.sizes)[:-1]
+            for rows, m in zip(np.split(tied.rows, ends), np.split(masses, ends), strict=True):
+                self._tie(A, rows, derivatives, bends, total, m)
         from scipy import linalg  # takes a while to load
 
         # A is symmetric: its transpose is the same matrix in the order that LAPACK reads.
         self._factor = linalg.cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)
 
-    def _tie(self, A: Array, rows: NDArray[np.intp], q: Array, D: Array, B: Array) -> None:
-        """Add mu v v' of one block to A."""
+    def _tie(
+        self, A: Array, rows: NDArray[np.intp], q: Array, D: Array, B: Array, m: Array
+    ) -> None:
+        """Add mu v v' of one block to A. m: the masses of its rows."""
         bent = self._bends[rows]
-        size, n_straight, rows = len(rows), int(np.sum(~bent)), rows[bent]
-        u = q[rows] / np.sqrt(size)
-        # 1 - u' B^-1 u without cancellation: B = D + q^2. Rows that are left out have no part in u.
-        slack = (float(np.sum(D[rows] / B[rows])) + n_straight) / size
+        size, straight, rows, m = m.sum(), float(np.sum(m[~bent])), rows[bent], m[bent]
+        u = m * q[rows] / np.sqrt(size)
+        # 1 - u' B^-1 u without cancellation: B = D + m q^2. Rows that are left out have no part.
+        slack = (float(np.sum(m * (D[rows] / B[rows]))) + straight) / size
         v = u / B[rows] * np.sqrt(self._mu / max(slack, np.finfo(np.float64).tiny))
         at = np.searchsorted(self._rows, rows)
         A[np.ix_(at, at)] += np.outer(v, v)

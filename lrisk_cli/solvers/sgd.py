@@ -67,7 +67,7 @@ class Sgd:
             0.0 if self.decay else step, self._delay, self.problem.mu, self._done + 1,
             work.per_epoch,
             work.state, work.pool, work.margins, work.losses, work.order, self._gradient,
-            self.problem.loss.parameter,
+            self.problem.loss.parameter, *work.table,
         )  # fmt: skip
         self._done += work.per_epoch
         return (self._mean if self.decay else self._W).copy(), work.taken

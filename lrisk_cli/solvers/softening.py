@@ -28,7 +28,7 @@ def soften(problem: Problem, width: float) -> Problem:
 
 def first_width(problem: Problem, Z: Array) -> float:
     """By the distances of targets from margins."""
-    distance = float(np.mean(np.abs(problem.y - Z[:, 0])))
+    distance = problem.mean(np.abs(problem.y - Z[:, 0]))
     return FIRST_WIDTH * distance if 0.0 < distance < np.inf else 1.0
 
 

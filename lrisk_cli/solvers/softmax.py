@@ -12,7 +12,7 @@ from numpy.linalg import LinAlgError
 
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk.row_weights import Tied
-from lrisk_cli.solvers.curvature import Dense, bends, tie_curvature
+from lrisk_cli.solvers.curvature import Dense, bends, block_masses, tie_curvature
 from lrisk_cli.solvers.descent import line_search
 from lrisk_cli.solvers.lbfgs import IterateWithDerivatives, Lbfgs
 from lrisk_cli.solvers.problem import Problem
@@ -177,8 +177,11 @@ class Softmax(Lbfgs):
         lam = self.centre.copy()
         losses, sizes = iterate.losses[tied.rows], tied.sizes
         if len(sizes):
-            means = np.add.reduceat(losses, np.cumsum(sizes) - sizes) / sizes
-            lam[tied.rows] += (losses - np.repeat(means, sizes)) / self.nu
+            starts, masses = np.cumsum(sizes) - sizes, tied.masses
+            weighed = losses if masses is None else masses * losses
+            means = np.add.reduceat(weighed, starts) / block_masses(tied)
+            moved = (losses - np.repeat(means, sizes)) / self.nu
+            lam[tied.rows] += moved if masses is None else masses * moved
         gradient = self.problem.pull(iterate.derivatives, lam) + self.problem.mu * iterate.W
         W = iterate.W - self._curvature(iterate, tied).solve(gradient)
         self.solver_run.passes += 2.0

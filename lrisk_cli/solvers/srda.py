@@ -48,7 +48,7 @@ class Srda:
             "srda", self.problem.loss.code, *work.targets, work.sigma, self._W, self._sum,
             step, self.problem.mu, self._done + 1, work.per_epoch,
             work.state, work.pool, work.margins, work.losses, work.order,
-            self.problem.loss.parameter,
+            self.problem.loss.parameter, *work.table,
         )  # fmt: skip
         self._done += work.per_epoch
         return self._W.copy(), work.taken

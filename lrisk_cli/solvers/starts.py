@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lrisk_cli.risk.row_weights import row_weights
+from lrisk_cli.native.medians import weighted_median
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
@@ -26,9 +26,10 @@ def starts(problem: Problem, inliers: Array | None = None) -> list[Start]:
 
     inliers: (n,) the probability that each row is an inlier, where that is known.
     """
-    n = problem.n_rows
-    found = [] if inliers is None else [Start(INLIERS_START, fit_weights(inliers))]
-    found.append(Start("all rows", np.full(n, 1.0 / n)))
+    found = []
+    if inliers is not None:
+        found.append(Start(INLIERS_START, _by_masses(problem, fit_weights(inliers))))
+    found.append(Start("all rows", problem.even))
     numbers = problem.loss.numbers(problem.y)
     if numbers is not None:
         found.append(Start("nearest rows", _near_median(problem, numbers)))
@@ -42,7 +43,17 @@ def fit_weights(inliers: Array) -> Array:
     return weights
 
 
+def _by_masses(problem: Problem, weights: Array) -> Array:
+    """The weights times the masses of the rows, where these have any. (n,), sum 1."""
+    if problem.masses is None:
+        return weights
+    weighed = problem.times_masses(weights)
+    weighed /= weighed.sum()
+    return weighed
+
+
 def _near_median(problem: Problem, numbers: Array) -> Array:
     """The weights that the risk gives to the rows if all are predicted to be the median."""
     # The order of the errors is that of their squares, which may overflow.
-    return row_weights(np.abs(numbers - np.median(numbers)), problem.spectrum)
+    masses = None if problem.masses is None else problem.masses.values
+    return problem.weigh_losses(np.abs(numbers - weighted_median(numbers, masses)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.names import StartName, StepSchedule
-from lrisk_cli.risk.row_weights import RowWeighter
+from lrisk_cli.risk.row_weights import Weigher
 from lrisk_cli.solvers.ball import Ball
 from lrisk_cli.solvers.loop import DIVERGED, run_method
 from lrisk_cli.solvers.problem import Point, Problem
@@ -50,7 +50,7 @@ class Subgradient:
     ceiling: float = DIVERGED
     _direction: Array = field(init=False)
     _before: Array = field(init=False)
-    _row_weighter: RowWeighter = field(init=False)
+    _row_weighter: Weigher = field(init=False)
     _done: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -58,16 +58,19 @@ class Subgradient:
         self.restart(np.zeros(self.problem.shape))
 
     def first_step(self) -> float:
-        """a = 1 / (sigma_max L ||X||^2 + mu), ||X||^2 by power iteration from a fixed vector."""
+        """a = 1 / (sigma_max L ||X||^2 + mu), ||X||^2 by power iteration from a fixed vector.
+
+        With masses sigma_max is that of a unit of mass, and ||X||^2 is ||X' diag(m) X||.
+        """
         rows = self.problem.rows
         v = np.ones((rows.shape[1], 1))
         square = 0.0
         for _ in range(POWER_STEPS):
             v /= max(float(np.linalg.norm(v)), 1e-300)
-            v = rows.transposed_times(rows.times(v))
+            v = rows.transposed_times(self.problem.times_masses(rows.times(v)[:, 0])[:, None])
             square = float(np.linalg.norm(v))
         smoothness = float(self.problem.loss.row_smoothness(self.problem.y).max())
-        steepest = float(self.problem.sigma.max()) * smoothness * square
+        steepest = self.problem.steepest * smoothness * square
         return 1.0 / (1.1 * steepest + self.problem.mu)
 
     def restart(self, W: Array, *, stalled: bool = False) -> None:

@@ -1,7 +1,8 @@
 """What tied rows add to second derivatives, inverted without a matrix of the unknowns.
 
-Letters: C the gradients of the tied rows less their block's mean, one row each; b a curvature of
-all unknowns alike. (b I + C'C/nu)^-1 = (I - C' (nu b I + C C')^-1 C) / b.
+Letters: C the gradients of the tied rows less their block's mean, one row each, times the root of
+its mass where rows have masses; b a curvature of all unknowns alike.
+(b I + C'C/nu)^-1 = (I - C' (nu b I + C C')^-1 C) / b.
 """
 
 import numpy as np
@@ -24,6 +25,9 @@ class TieInverse:
     ) -> None:
         self._tied, self._S = problem.rows.take(tied.rows), derivatives[tied.rows]
         self._sizes, self._b = tied.sizes, b
+        self._roots = None if tied.masses is None else np.sqrt(tied.masses)
+        if self._roots is not None:
+            self._S *= self._roots[:, None]
         products = self._tied.row_products() * (self._S @ self._S.T)
         products = self._centred(self._centred(products).T)
         products[np.diag_indices(len(products))] += nu * b
@@ -37,9 +41,15 @@ class TieInverse:
         return result
 
     def _centred(self, rows: Array) -> Array:
-        """Rows less the mean of their block."""
-        sizes = self._sizes
-        sums = np.add.reduceat(rows, np.cumsum(sizes) - sizes, axis=0)
-        means = sums / sizes.reshape(-1, *[1] * (rows.ndim - 1))
-        centred: Array = rows - np.repeat(means, sizes, axis=0)
-        return centred
+        """Rows less the mean of their block; with masses (I - r r' / r'r) of it, r their roots."""
+        sizes, roots = self._sizes, self._roots
+        starts, narrow = np.cumsum(sizes) - sizes, [1] * (rows.ndim - 1)
+        if roots is None:
+            means = np.add.reduceat(rows, starts, axis=0) / sizes.reshape(-1, *narrow)
+            centred: Array = rows - np.repeat(means, sizes, axis=0)
+            return centred
+        column = roots.reshape(-1, *narrow)
+        total = np.add.reduceat(roots**2, starts).reshape(-1, *narrow)
+        means = np.add.reduceat(column * rows, starts, axis=0) / total
+        weighed: Array = rows - column * np.repeat(means, sizes, axis=0)
+        return weighed

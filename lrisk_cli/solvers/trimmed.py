@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.progress import Report, silent
+from lrisk_cli.risk.weighted import unit_weights
 from lrisk_cli.solvers.certificate import InverseCurvature, weighted_minimiser
 from lrisk_cli.solvers.direct import solve_mean
 from lrisk_cli.solvers.problem import Point, Problem
@@ -54,7 +55,9 @@ def solve_trimmed(
     if rows is None or len(begin) == 1:
         return _Search(problem, solver_run).run(begin)
     some = _sample(problem, rows)
-    found = _Search(some, SolverRun(some, limits)).run([_restrict(start, rows) for start in begin])
+    found = _Search(some, SolverRun(some, limits)).run(
+        [_restrict(start, rows, some) for start in begin]
+    )
     best = _first_best(found.starts)
     from_sample = [start for start in begin if start.name == best and best == INLIERS_START]
     if not from_sample:
@@ -156,20 +159,25 @@ def _screened_rows(problem: Problem) -> NDArray[np.intp] | None:
 
 def _sample(problem: Problem, rows: NDArray[np.intp]) -> Problem:
     """The same problem of some of its rows."""
+    masses = None if problem.masses is None else problem.masses.take(rows)
+    if masses is None:
+        sigma = problem.spectrum.weights(len(rows))
+    else:
+        sigma = unit_weights(problem.spectrum, masses.total)
     return replace(
         problem,
         rows=problem.rows.take(rows),
         y=problem.y[rows],
-        sigma=problem.spectrum.weights(len(rows)),
+        sigma=sigma,
+        masses=masses,
         outer=None if problem.outer is None else problem.row_products(rows),
     )
 
 
-def _restrict(start: Start, rows: NDArray[np.intp]) -> Start:
+def _restrict(start: Start, rows: NDArray[np.intp], some: Problem) -> Start:
     weights = start.weights[rows]
     total = float(weights.sum())
-    even = np.full(len(rows), 1.0 / len(rows))
-    return Start(start.name, weights / total if total > 0.0 else even)
+    return Start(start.name, weights / total if total > 0.0 else some.even)
 
 
 def _first_best(ended: tuple[Ended, ...]) -> str:
