@@ -77,7 +77,7 @@ def fit(path: Path, target: str, risk: str, seed: int, folder: Path) -> Change:
     """`lrisk fit` in this process."""
     command = [
         "fit", str(path), "--target", target, "--risk", risk, "--holdout", "20%",
-        "--missing", "drop", "--seed", str(seed), "--json", "--quiet",
+        "--missing", "drop", "--unseen", "other", "--seed", str(seed), "--json", "--quiet",
         "--force", "-o", str(folder / "model.json"),
     ]  # fmt: skip
     printed, said = io.StringIO(), io.StringIO()
