@@ -201,6 +201,12 @@ def number(value: float, digits: int = 6) -> str:
     return text if size >= 1e4 else text.replace(",", "")
 
 
+def large_unit(value: float | None) -> tuple[float, str]:
+    """What a figure is divided by to be read, and the word for that; 1 and "" below 1e9."""
+    size = abs(value or 0.0)
+    return next(((least, word) for least, word in LARGE if least <= size < 1e15), (1.0, ""))
+
+
 def figure(value: float | None) -> str:
     """A number to read, or the words for none."""
     return "not defined" if value is None else number(value)

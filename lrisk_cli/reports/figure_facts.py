@@ -14,7 +14,7 @@ from lrisk_cli.evaluation.metrics import Figures, Intervals
 from lrisk_cli.evaluation.registry import better_of, error_names, metrics_of
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import WORST_TENTH, TargetScale
-from lrisk_cli.reports.facts import Fact, Grid, figure, interval, number, plain
+from lrisk_cli.reports.facts import Fact, Grid, figure, interval, large_unit, number, plain
 
 if TYPE_CHECKING:
     from lrisk_cli.api.fit_result import FitResult
@@ -39,6 +39,7 @@ def figures_grid(
     errors = [*error_names(names), *figures_of_intervals(names)]
     risks = [name for name in names if name not in errors]
     squared, asked = model.row_loss.quadratic, intervals or {}
+    unit, units = large_unit(columns[0][1][risks[0]]) if risks else (1.0, "")
 
     def row(name: str, *, rooted: bool = False) -> list[str]:
         shown = [of_rows.get(name) for _, of_rows in columns]
@@ -46,6 +47,9 @@ def figures_grid(
         if rooted:
             shown = [root(value) for value in shown]
             ends = None if ends is None else (off_by(ends[0]), off_by(ends[1]))
+        elif name in risks:
+            shown = [None if value is None else value / unit for value in shown]
+            ends = None if ends is None else (ends[0] / unit, ends[1] / unit)
         texts = list(map(figure, shown)) if reference is None else _compared(name, shown)
         return [name, *texts, *([interval(ends)] if intervals else [])]
 
@@ -57,6 +61,7 @@ def figures_grid(
         divided.append(len(rows))
     rows += [row(name) for name in errors]
     first = "half squared error" if squared else "risk of the loss"
+    first = f"{first}, {units}s" if units else first
     heads = [first, *(head for head, _ in columns), *(["95 % interval"] if intervals else [])]
     return Grid(heads, rows, divided)
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss, mean_squared_error
 
-from helpers.program import document, lrisk, read_csv
+from helpers.program import document, lrisk, read_csv, run_here
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 WINE = [str(SAMPLES / "wine_quality_red.csv"), "--target", "quality"]
@@ -142,3 +142,20 @@ def test_the_losses_of_classes_are_no_errors_in_units(tmp_path):
     assert printed.startswith("result       training: mean loss ")
     assert "off by" not in printed
     assert "risk of the loss" in printed
+
+
+def test_losses_of_billions_fit_beside_those_of_the_ordinary_fit(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    draws = np.random.default_rng(0)
+    X = draws.standard_normal(60)
+    y = 2e5 * (X + draws.standard_normal(60))
+    table = "x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(X, y, strict=True))
+    Path("prices.csv").write_text(table, "utf-8")
+    arguments = ["fit", "prices.csv", "--target", "y", "--holdout", "20%", "-o", "m.json"]
+    text = run_here(capsys, *arguments).stdout
+    head = next(line for line in text.splitlines() if "billions" in line)
+    assert head.split()[-5:] == ["fit", "held", "out", "ordinary", "fit"]
+    losses, errors = [line.split() for line in text.splitlines() if line.startswith("mean ")]
+    assert len(losses) == len(errors) == 5
+    off_by = float(errors[1].replace(",", ""))
+    assert 1e9 * float(losses[1]) == pytest.approx(off_by**2 / 2.0, rel=1e-4)
