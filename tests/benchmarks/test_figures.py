@@ -17,8 +17,9 @@ from benchmarks.common.claims import (
     paper_page,
 )
 from benchmarks.common.pool import Keeper, run_units
+from benchmarks.papers.spectral.clusters import EPOCHS, Runs, cloud_run
 from benchmarks.papers.spectral.runs import LSVRG, SGD, SRDA, Setting, SolverRun, travel
-from benchmarks.papers.spectral.training import linear_case, lower_case
+from benchmarks.papers.spectral.training import falls_tenfold, linear_case, lower_case
 from benchmarks.papers.subquantile.bounds import printed_rows, spectrum_bound
 from benchmarks.papers.subquantile.rows import GENIE, ROWS
 from benchmarks.papers.subquantile.setups import from_rows
@@ -106,6 +107,35 @@ def test_falls_are_told_apart():
     assert linear_case(("a", "b"), stalled, wanted=False).says is YES
 
 
+def test_the_earlier_rule_takes_a_late_stall_for_a_linear_course():
+    t = np.arange(65.0)
+    assert falls_tenfold(course([0.8**t]))
+    assert falls_tenfold(course([np.maximum(0.8**t, 0.8**48)]))
+    assert not falls_tenfold(course([1.0 / (1.0 + t) ** 2]))
+    assert falls_tenfold(course([np.full(65, 1e-10)]))
+
+
+def test_courses_of_clusters_end_where_the_accuracy_settles():
+    runs = image_run_of([0.5, 0.9, 0.97, 0.9705, 0.973, 0.97, 0.971, 0.972, 0.972])
+    assert (runs.last, runs.arrival) == (0.972, 3)
+    assert image_run_of([0.9] * len(EPOCHS)).arrival == 1
+
+
+def image_run_of(accuracies):
+    same = np.array(accuracies)
+    return Runs("mean", same, same, same, same, np.zeros((2, 784)))
+
+
+def test_a_draw_of_clouds_is_followed_to_all_its_figures():
+    found = cloud_run(0, "subquantile:0.75")
+    assert found.last == 1.0
+    assert found.learned[-1] == 1.0
+    assert found.centres.shape == (3, 2)
+    # Squared distances are exponential with mean 0.2; the mean of the least three quarters of them.
+    assert found.test_losses[-1] == pytest.approx(0.2 * (1.0 - np.log(4.0) / 3.0), rel=0.2)
+    assert found.learned_losses.shape == found.learned.shape == (len(EPOCHS),)
+
+
 def test_lower_means_with_every_seed():
     low, high = course([[1.0, 0.1], [1.0, 0.2]]), course([[1.0, 0.3], [1.0, 0.4]])
     mixed = course([[1.0, 0.1], [1.0, 0.5]])
@@ -191,7 +221,10 @@ def test_every_row_of_the_tables_learns_a_small_table(classes):
     for name, row in ROWS.items():
         if classes and name in ("ransac", "crr", "stir", "huber"):
             continue
-        error = setup.error(*row.fit(setup))
+        fitted = row.fit(setup)
+        error = setup.error(*fitted)
+        if name == GENIE:
+            assert setup.spotted(*fitted) >= (0.9 if classes else 1.0)
         if classes:
             assert error > 0.6, name
         elif name in ("robust", GENIE, "alternating"):

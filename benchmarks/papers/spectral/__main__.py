@@ -50,8 +50,8 @@ def chapters(effort: Effort, *, quick: bool) -> Iterator[Chapter]:
     if not quick:
         names = ("emotion", "iwildcam")
         classes = training.train("Figures 4 and 5", names, training.MEDIUM, 1.0, effort)
-        yield losses.classes("4", "iwildcam", classes, STAND_IN, " (of the stand-in)")
-        yield losses.classes("5", "emotion", classes, EMOTION, "")
+        yield losses.classes("4", "iwildcam", classes, STAND_IN, " (of the stand-in)", effort)
+        yield losses.classes("5", "emotion", classes, EMOTION, "", effort)
         usual = {**usual, **{key: each for key, each in classes.items() if key[0] == "emotion"}}
     yield clustering.synthetic(5 if quick else N_DRAWS)
     yield clustering.digits()

@@ -3,11 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from benchmarks.common.claims import Case, Chapter, Claim, Says, judge
-from benchmarks.papers.clusters import IMAGES, PAPER_SGD, accuracy, clouds, read_images
+from benchmarks.common.pool import run_units
+from benchmarks.papers.clusters import (
+    IMAGES,
+    PAPER_SGD,
+    PLACES,
+    accuracy,
+    clouds,
+    read_images,
+)
 from lrisk_cli.clusters.clustering import ClusterOptions, cluster_rows, nearest
 from lrisk_cli.reports.figures import Plot, Series, draw
 from lrisk_cli.reports.html import Figure, Pictures
@@ -19,13 +28,24 @@ SHAPE = (28, 28)
 EPOCHS = (1, 2, 3, 5, 8, 12, 20, 35, 50)
 # A run has arrived when its test accuracy stays this close to that at its end.
 ARRIVED = 0.005
+# What a figure of the paper shows of each risk, and the words for it.
+COURSES = {
+    "learned_losses": "loss of the rows to learn from", "test_losses": "loss of the test rows",
+    "learned": "accuracy on the inliers to learn from", "accuracies": "test accuracy",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ImageRuns:
-    """One risk on one set. accuracies: on the test rows, at each of EPOCHS; centres: pixels."""
+class Runs:
+    """One risk on one set, at each of EPOCHS: losses (the risk of the squared distances) and
+    accuracies, of the rows to learn from (right clusters of the inliers alone) and of the test
+    rows. All (m,). centres: at the end.
+    """
 
     risk: str
+    learned_losses: np.ndarray
+    test_losses: np.ndarray
+    learned: np.ndarray
     accuracies: np.ndarray
     centres: np.ndarray
 
@@ -47,14 +67,59 @@ class ImageRuns:
         return float(np.mean([np.mean(np.diff(pixels, axis=axis) ** 2) for axis in (1, 2)]))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelled:
+    """Rows to learn from and to test on, with labels; rows with other labels are outliers."""
+
+    X: np.ndarray
+    labels: np.ndarray
+    X_test: np.ndarray
+    test_labels: np.ndarray
+    inliers: tuple[int, ...]
+
+    def run(self, risk: str, seed: int = 0, **how: Any) -> Runs:
+        """The paper's method, from centres at 0, for each number of epochs."""
+        spectrum, k = parse_risk(risk), len(self.inliers)
+        figures, centres = [], np.empty(0)
+        for epochs in EPOCHS:
+            options = ClusterOptions(spectrum, **PAPER_SGD, **how, epochs=epochs, seed=seed)
+            found, placed = cluster_rows(self.X, k, options)
+            centres = found.centres
+            clusters, distances = nearest(self.X_test, centres)
+            figures.append((
+                found.objective,
+                float(np.sort(distances) @ spectrum.weights(len(distances))),
+                accuracy(placed.clusters, self.labels, self.inliers, k),
+                accuracy(clusters, self.test_labels, self.inliers, k),
+            ))  # fmt: skip
+        return Runs(risk, *np.array(figures).T, centres)
+
+
+def cloud_run(seed: int, risk: str) -> Runs:
+    """One draw of the clouds."""
+    X, test, labels = clouds(seed)
+    outliers = np.full(len(X) - len(labels), len(PLACES))
+    rows = Labelled(X, np.concatenate([labels, outliers]), test, labels, tuple(range(len(PLACES))))
+    return rows.run(risk, seed)
+
+
+def image_run(name: str, risk: str) -> Runs:
+    """One risk on one image set."""
+    inliers, _, paper = IMAGES[name]
+    return Labelled(*read_images(name), inliers).run(risk, **paper)
+
+
+def images(name: str) -> list[Runs]:
+    """All risks on one image set, in the paper's setting."""
+    return run_units(f"Clusters of {name}", image_run, [(name, risk) for risk in IMAGES[name][1]])
+
+
 def synthetic(n_seeds: int) -> Chapter:
     """Figures 6 (top) and 7."""
-    hits: dict[str, list[float]] = {risk: [] for risk in CLOUDS}
-    for seed in range(n_seeds):
-        X, test, labels = clouds(seed)
-        for risk in CLOUDS:
-            found, _ = cluster_rows(X, 3, ClusterOptions(parse_risk(risk), **PAPER_SGD, seed=seed))
-            hits[risk].append(accuracy(nearest(test, found.centres)[0], labels, (0, 1, 2), 3))
+    units = [(seed, risk) for risk in CLOUDS for seed in range(n_seeds)]
+    done = run_units("Clusters of clouds", cloud_run, units)
+    runs = {risk: done[k * n_seeds : (k + 1) * n_seeds] for k, risk in enumerate(CLOUDS)}
+    hits = {risk: [run.last for run in of] for risk, of in runs.items()}
     robust = [_perfect(risk, hits[risk]) for risk in CLOUDS[1:]]
     plain = float(np.mean(hits["mean"]))
     claims = [
@@ -71,25 +136,16 @@ def synthetic(n_seeds: int) -> Chapter:
     ]  # fmt: skip
     lead = (
         f"Three clouds and 100 outliers, {n_seeds} draws; batches of 64, step 1, one start from "
-        "centres at 0, as in the paper. The first draw is shown."
+        "centres at 0, as in the paper. The first draw is shown; courses are means of the draws."
     )
+    means = [
+        Runs(risk, *(np.mean([getattr(run, name) for run in of], axis=0) for name in COURSES),
+             of[0].centres)
+        for risk, of in runs.items()
+    ]  # fmt: skip
     figures = [_cloud_figure(risk, hits[risk]) for risk in CLOUDS]
+    figures += _course_figures("clouds", means)
     return Chapter("Figure 6 (top) and 7", "synthetic clouds", lead, figures, claims)
-
-
-def images(name: str) -> list[ImageRuns]:
-    """All risks on one image set, in the paper's setting."""
-    inliers, risks, paper = IMAGES[name]
-    X, _, X_test, labels = read_images(name)
-    runs = []
-    for risk in risks:
-        accuracies = []
-        for epochs in EPOCHS:
-            how = ClusterOptions(parse_risk(risk), **PAPER_SGD, **paper, epochs=epochs)
-            found, _ = cluster_rows(X, 2, how)
-            accuracies.append(accuracy(nearest(X_test, found.centres)[0], labels, inliers, 2))
-        runs.append(ImageRuns(risk, np.array(accuracies), found.centres))
-    return runs
 
 
 def digits() -> Chapter:
@@ -122,7 +178,7 @@ def digits() -> Chapter:
                     f"{truncated.sharpness:.4g}")]),
     ]  # fmt: skip
     lead = "MNIST 1 and 3, 1000 of each, and 125 of every other digit; batches of 256, step 0.1."
-    blocks = [_accuracy_figure("mnist", runs), _pictures(runs)]
+    blocks = [*_course_figures("mnist", runs), _pictures(runs)]
     return Chapter("Figure 6 (bottom) and 8", "digits", lead, blocks, claims)
 
 
@@ -139,7 +195,7 @@ def clothes() -> Chapter:
     lead = (
         "Fashion-MNIST trousers and sneakers, and 250 of every other kind; batches of 64, step 1."
     )
-    blocks = [_accuracy_figure("fashion", runs), _pictures(runs)]
+    blocks = [*_course_figures("fashion", runs), _pictures(runs)]
     return Chapter("Figure 9", "clothes", lead, blocks, claims)
 
 
@@ -155,9 +211,7 @@ def _near(found: float, printed: float) -> Says:
     return judge(agrees=away <= 0.005, contradicts=away > 0.01)
 
 
-def _ordered(
-    runs: Sequence[ImageRuns], name: str, form: str, *, smaller: bool = False
-) -> list[Case]:
+def _ordered(runs: Sequence[Runs], name: str, form: str, *, smaller: bool = False) -> list[Case]:
     """Whether each of uniform, truncated, extremile is better than the one before."""
     cases = []
     for worse, better in pairwise(runs):
@@ -197,23 +251,32 @@ def _columns(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return points[:, 0], points[:, 1]
 
 
-def _accuracy_figure(name: str, runs: Sequence[ImageRuns]) -> Figure:
-    ends = ", ".join(f"{run.risk} {100 * run.last:.2f} %" for run in runs)
-    plot = Plot(
-        title=ends,
-        alternative=f"Test accuracy against epochs; at the end {ends}.",
-        x_label="epochs",
-        y_label="test accuracy",
-        series=[
-            Series(run.risk, np.array(EPOCHS, np.float64), run.accuracies, k)
-            for k, run in enumerate(runs, 1)
-        ],
-        y_percent=True,
-    )
-    return draw(plot, f"accuracy-{name}")
+def _course_figures(name: str, runs: Sequence[Runs]) -> list[Figure]:
+    """Losses and accuracies against epochs, each of the rows to learn from and of the test rows."""
+    figures = []
+    for course, words in COURSES.items():
+        share = course in ("learned", "accuracies")
+        values = [np.asarray(getattr(run, course)) for run in runs]
+        ends = ", ".join(
+            f"{run.risk} {100 * each[-1]:.2f} %" if share else f"{run.risk} {each[-1]:.4g}"
+            for run, each in zip(runs, values, strict=True)
+        )
+        plot = Plot(
+            title=f"{words}: {ends}",
+            alternative=f"{words} against epochs on {name}; at the end {ends}.",
+            x_label="epochs",
+            y_label=words,
+            series=[
+                Series(run.risk, np.array(EPOCHS, np.float64), each, k)
+                for k, (run, each) in enumerate(zip(runs, values, strict=True), 1)
+            ],
+            y_percent=share,
+        )
+        figures.append(draw(plot, f"{course}-{name}"))
+    return figures
 
 
-def _pictures(runs: Sequence[ImageRuns]) -> Pictures:
+def _pictures(runs: Sequence[Runs]) -> Pictures:
     """Centres on the standardised scale, all on one scale of ink."""
     values = np.concatenate([run.centres for run in runs])
     low, high = float(np.quantile(values, 0.01)), float(np.quantile(values, 0.99))

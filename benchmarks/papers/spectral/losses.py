@@ -15,6 +15,7 @@ from benchmarks.papers.spectral.training import (
     Panels,
     course_figure,
     linear_case,
+    long_epochs,
 )
 from lrisk_cli.evaluation.quantiles import Comparison, compare
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
@@ -68,9 +69,16 @@ def regression(effort: Effort) -> list[Chapter]:
     return chapters
 
 
-def classes(number: str, name: str, panels: Panels, lead: str, said_of: str) -> Chapter:
+def classes(
+    number: str, name: str, panels: Panels, lead: str, said_of: str, effort: Effort
+) -> Chapter:
     """Figure 5, or the stand-in for Figure 4: test losses and courses of one set."""
-    own = {key: found for key, found in panels.items() if key[0] == name}
+    own = {key: list(found) for key, found in panels.items() if key[0] == name}
+    if name != "emotion":
+        units = [(*key, effort) for key in own]
+        for found, long in zip(own.values(), run_units("Figure 4, N = n", long_epochs, units),
+                               strict=True):  # fmt: skip
+            found.append(long)
     compared = compare_sets(f"Figure {number}", [name], MEDIUM, 1e-5)
     figures = [_difference_figure(number, name, compared)]
     figures += [
@@ -90,7 +98,10 @@ def classes(number: str, name: str, panels: Panels, lead: str, said_of: str) -> 
               [linear_case(key, found[k], wanted=False) for key, found in own.items()
                for k in (1, 2)]),
     ]  # fmt: skip
-    claims += [_alike_claim(tails)] if name == "emotion" else _camera_claims(compared, said_of)
+    if name == "emotion":
+        claims.append(_alike_claim(tails))
+    else:
+        claims += [*_camera_claims(compared, said_of), _length_claim(own, said_of)]
     return Chapter(f"Figure {number}", name, lead, figures, claims)
 
 
@@ -125,6 +136,21 @@ def _camera_claims(compared: Compared, said_of: str) -> list[Claim]:
               "quarter or fewer",
               [_levels_case(risk, levels[LEVELS < 1.0], True) for risk, levels in ahead.items()]),
     ]  # fmt: skip
+
+
+def _length_claim(panels: Panels, said_of: str) -> Claim:
+    """What is said of the length of epochs: LSVRG with N = 100 first, with N = n last."""
+    cases = []
+    for (_, risk), found in panels.items():
+        short, long = found[0].last, found[-1].last
+        says = judge(agrees=2.0 * short <= long, contradicts=2.0 * long <= short)
+        cases.append(Case(risk, says, f"{short:.1e} with N = 100, {long:.1e} with N = n"))
+    words = (
+        "The large n regime exacerbates the bias issues when the epoch length is set to n; a "
+        f"smaller one of 100 is used instead{said_of}."
+    )
+    rule = "agrees if LSVRG with N = 100 ends at half or less of where it ends with N = n, "
+    return Claim("4", words, rule + "contradicts if the other way round", cases)
 
 
 def _levels_case(name: str, ahead: Flags, less: bool) -> Case:

@@ -99,6 +99,12 @@ class SolverRun:
         """By what factor the median falls from three quarters of the epochs to the end."""
         return self.around(0.75) / self.around(1.0)
 
+    @property
+    def half_fall(self) -> float:
+        """By what factor the median falls from half of the epochs to the end."""
+        half = int(np.searchsorted(self.epochs, 0.5 * self.epochs[-1]))
+        return float(self.middle[half] / self.middle[-1])
+
 
 def read_rows(name: str, part: str) -> tuple[Array, Array]:
     """The features and the target of a part of a set."""

@@ -85,6 +85,11 @@ def _inliers(setup: Setup) -> InlierWeights:
         )
 
 
+def estimated_fraction(setup: Setup) -> float:
+    """The fraction of outliers that `fit --robust` and `detect-outliers` estimate."""
+    return _inliers(setup).fraction
+
+
 def genie(setup: Setup) -> Found:
     """The mean of the losses of the clean rows alone."""
     rows, y = setup.clean

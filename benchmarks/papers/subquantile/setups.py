@@ -77,6 +77,17 @@ class Setup:
             return float(np.mean(self.loss.predict(Z) == y))
         return float(np.sqrt(np.mean((Z[:, 0] - np.asarray(y).ravel()) ** 2)))
 
+    def spotted(self, W: Array, features: Features | None = None) -> float:
+        """Fraction of corrupted rows among the eps n rows to learn from that lose most."""
+        planted = self.planted
+        if features is None:
+            Z = self.problem("mean").margins(W)
+        else:
+            Z = features.map.margins(planted.rows, features.coefficients(W))
+        losses = self.loss.values(Z, planted.y)
+        worst = np.argsort(losses, kind="stable")[-int(planted.mask.sum()) :]
+        return float(planted.mask[worst].mean())
+
 
 @lru_cache(maxsize=2)
 def _read(name: str) -> tuple[RawDesign, object]:
