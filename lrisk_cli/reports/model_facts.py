@@ -156,7 +156,7 @@ def run_facts(model: Model) -> list[Fact]:
     facts.append(Fact("proof", proof_sentence(model), continued=True))
     if fit.stationarity is not None:
         words = f"gradient of length {fit.stationarity:.2g} at the fit, 0 at a stationary point"
-        facts.append(Fact("stationarity", words, detail=True))
+        facts.append(Fact("stationarity", words))
     if fit.smoothing_error is not None:
         error = f"the smoothed risk differs from the risk by at most {fit.smoothing_error:.4g}"
         facts.append(Fact("smoothing", f"{fit.smoothing}, nu {fit.nu:g}; {error}"))

@@ -5,6 +5,7 @@ Wbar the checkpoint, G the full gradient there, delta = W - Wbar = s V - b G
 (see native/epochs.pxi).
 """
 
+import math
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import ClassVar
@@ -27,7 +28,8 @@ from lrisk_cli.types import Array
 class Lsvrg:
     """One epoch is N steps, W <- (1 - eta mu) W - eta v, from a checkpoint with fresh weights.
 
-    An epoch may end early at a checkpoint, when the moment `until` has come.
+    An epoch may end early: at a checkpoint, when the moment `until` has come, and where steps for
+    `most_epochs` times as many rows as there are have been taken.
 
     v = c_i (grad l_i(W) - grad l_i(Wbar)) + G - mu Wbar for a random row i: drawn uniformly with
     c_i = n lam_i, or with probability lam_i and c_i = 1.
@@ -42,6 +44,8 @@ class Lsvrg:
     sampling: Sampling = Sampling.WEIGHTS
     ceiling: float = DIVERGED
     until: float = np.inf
+    most_epochs: float = np.inf
+    _taken: int = field(init=False, default=0)
     _length: int = field(init=False)
     _rng: np.random.Generator = field(init=False)
     _draws: RowDraws = field(init=False)
@@ -83,14 +87,17 @@ class Lsvrg:
         if self.sampling is Sampling.WEIGHTS:
             self._draws.follow(point.lam)
         W, margins, n = point.W, point.margins, self.problem.n_rows
-        remaining, extra = self._length, 0
+        left = max(1.0, self.most_epochs * n - self._taken)
+        length = math.ceil(min(self._length, left))
+        remaining, extra = length, 0
         while True:
             n_steps = self._steps_to_checkpoint(remaining)
             W = self._steps(W, margins, point.lam, step, n_steps)
             remaining -= n_steps
             late = perf_counter() >= self.until
             if remaining == 0 or late or not np.isfinite(W).all():
-                done = self._length - remaining
+                done = length - remaining
+                self._taken += done
                 counts = Counts(done / n, 2 * done + n * (1 + extra))
                 return W, Work(done / n + extra, counts)
             margins = self.problem.margins(W)
@@ -149,13 +156,17 @@ def _run(job: Job) -> Solution:
         return with_best_step(_run, job, job.options.step_grid)
     options = by_theorem(job.problem, job.options) if job.options.theory else job.options
     job = replace(job, options=options)
+    checkpoints = options.checkpoint_probability or 0.0
+    # A checkpoint takes a pass, as n steps do.
+    by_passes = job.limits.max_passes / (1.0 + checkpoints * job.problem.n_rows)
     method = Lsvrg(
         job.problem,
         options.seed,
         options.epoch_length,
-        options.checkpoint_probability or 0.0,
+        checkpoints,
         options.sampling or Sampling.WEIGHTS,
         until=job.limits.deadline,
+        most_epochs=min(options.max_epochs or np.inf, by_passes),
     )
     return run_method(job, method, max_epochs=options.max_epochs)
 

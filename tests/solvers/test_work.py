@@ -43,6 +43,15 @@ def test_extra_checkpoints_evaluate_all_gradients_and_are_passes_but_not_epochs(
     assert extra % N_ROWS == 0
 
 
+@pytest.mark.parametrize(
+    ("limit", "max_passes", "epochs"), [(2.5, 1e6, 2.5), (None, 7.0, 7.0), (4.0, 2.0, 2.0)]
+)
+def test_long_epochs_end_at_the_limits(limit, max_passes, epochs):
+    options = SolverOptions(SolverName.LSVRG, 1e-3, epoch_length=100 * N_ROWS, max_epochs=limit)
+    limits = Limits(tol=0.0, max_passes=max_passes)
+    assert solve(small_problem(n_rows=N_ROWS), options, limits).counts.epochs == epochs
+
+
 @pytest.mark.parametrize("solver", [SolverName.SGD, SolverName.SRDA])
 def test_a_batch_evaluates_the_gradients_of_its_rows(solver):
     options = SolverOptions(solver, 1e-3, batch_size=40, max_epochs=7.0)
