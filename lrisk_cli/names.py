@@ -35,6 +35,13 @@ RISKS: dict[str, Choice] = {
         Parameter("R", "power", "at least 1", _power, 2.0),
     ),
 }
+# Risks of groups of rows, which `fit` minimises; their formulas are in risk/groups.py.
+GROUP_RISKS: dict[str, Choice] = {
+    "worst-group": Choice("RISK (the mean without it) of the group where it is largest"),
+    "group-extremile": Choice(
+        "extremile:R of the means of the groups", RISKS["extremile"].parameter
+    ),
+}
 RISK_ALIASES = {"cvar": "superquantile"}
 DEFAULT_RISK = "extremile:2"
 # The default of versions before 0.2.0.
@@ -70,11 +77,17 @@ _NEAR_MAX = (
     "loss of up to 1,000 rows; one row would decide the fit, so superquantile:0.99 or extremile:10 "
     "is steadier (lrisk evaluate always prints the largest loss)"
 )
+_OF_GROUPS = (
+    "it is a risk of groups of rows, which lrisk fit minimises and lrisk evaluate reports with "
+    f"{opt('by', 'COLUMN')}; here a risk of the losses is needed, such as mean or extremile:2"
+)
 # Risks that are known elsewhere: what is near, and how it differs.
 RISK_ANSWERS: dict[str, Answer] = {
     "max": _NEAR_MAX,
     "worst": _NEAR_MAX,
     "minimax": _NEAR_MAX,
+    "worst-group": _OF_GROUPS,
+    "group-extremile": _OF_GROUPS,
     "quantile": _near_quantile,
     "var": _near_quantile,
     "median": "a median of the losses is not convex; subquantile:0.5 is near: the mean of the best "

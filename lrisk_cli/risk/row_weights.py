@@ -193,15 +193,37 @@ class RowWeighter:
 
 
 @dataclass(frozen=True, slots=True)
+class TiedGroups:
+    """Groups of rows that a projection pooled: `groups` block after block, `sizes` of the blocks.
+
+    masses: of these groups. rows: those of them, group after group; row_counts: of each; weights:
+    of these rows within their group.
+    """
+
+    groups: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+    masses: Array
+    rows: NDArray[np.intp]
+    row_counts: NDArray[np.intp]
+    weights: Array
+
+
+@dataclass(frozen=True, slots=True)
 class Tied:
     """Rows that a projection pooled: `rows` block after block, `sizes` of these blocks.
 
-    masses: of the rows, where they have any.
+    masses: of the rows, where they have any. groups: where groups of rows are pooled besides.
     """
 
     rows: NDArray[np.intp]
     sizes: NDArray[np.intp]
     masses: Array | None = None
+    groups: TiedGroups | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is pooled."""
+        return not len(self.rows) and self.groups is None
 
 
 class Projection:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from lrisk_cli.native.kernels import core
+from lrisk_cli.risk.groups import repair_groups
 from lrisk_cli.risk.weighted import repair_masses
 from lrisk_cli.solvers.descent import EvaluatedPoint, Precondition, descend, line_search
 from lrisk_cli.solvers.linear_systems import inverse_of, solve_lifted
@@ -140,7 +141,9 @@ def _bound(
 
 
 def _repaired(problem: Problem, lam: Array) -> tuple[Array, float]:
-    """`repair_weights`, by masses where the rows have any."""
+    """`repair_weights`, by masses where the rows have any, and by groups for risks of these."""
+    if problem.grouped is not None:
+        return repair_groups(lam, problem.grouped, repair_weights)
     if problem.masses is None:
         return repair_weights(lam, problem.sigma)
     return repair_masses(lam, problem.spectrum, problem.masses)

@@ -11,7 +11,7 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 from lrisk_cli.native.cholesky import cho_factor_lifted, cho_solve
-from lrisk_cli.risk.row_weights import Tied
+from lrisk_cli.risk.row_weights import Tied, TiedGroups
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
 
@@ -129,7 +129,40 @@ def make_curvature(problem: Problem) -> Curvature:
 
 
 def tie_curvature(problem: Problem, Z: Array, tied: Tied) -> Array:
-    """sum over blocks of m_i (g_i - mean g)(g_i - mean g)', the mean by masses. (d k, d k)."""
+    """sum over blocks of m_i (g_i - mean g)(g_i - mean g)', the mean by masses. (d k, d k).
+
+    Where groups of rows are tied, the same of their gradients besides.
+    """
+    total = _row_ties(problem, Z, tied)
+    if tied.groups is not None:
+        gradients = group_gradients(problem, problem.loss.derivatives(Z, problem.y), tied.groups)
+        total += gradients.T @ gradients
+    return total
+
+
+def group_gradients(problem: Problem, derivatives: Array, tied: TiedGroups) -> Array:
+    """The gradients of tied groups less the mean of their block, times the root of their mass.
+
+    derivatives: of all losses by the margins, (n, k). (groups, d k).
+    """
+    coefs = np.zeros_like(derivatives)
+    coefs[tied.rows] = tied.weights[:, None] * derivatives[tied.rows]
+    sums = [
+        problem.rows.block_sums(np.ascontiguousarray(column), tied.rows, tied.row_counts)
+        for column in coefs.T
+    ]
+    gradients = np.stack(sums, axis=-1).reshape(len(tied.groups), -1)
+    gradients *= np.sqrt(tied.row_counts)[:, None]
+    starts = np.cumsum(tied.sizes) - tied.sizes
+    weighed = np.add.reduceat(tied.masses[:, None] * gradients, starts)
+    means = weighed / np.add.reduceat(tied.masses, starts)[:, None]
+    gradients -= np.repeat(means, tied.sizes, axis=0)
+    gradients *= np.sqrt(tied.masses)[:, None]
+    return gradients
+
+
+def _row_ties(problem: Problem, Z: Array, tied: Tied) -> Array:
+    """The part of the rows."""
     if problem.loss.n_outputs > 1 and len(tied.rows) > MANY_TIES:
         return _softmax_ties(problem, Z, tied)
     size = problem.shape[0] * problem.shape[1]
@@ -173,7 +206,8 @@ def block_sums(problem: Problem, slopes: Array, tied: Tied) -> Array:
     """sum of m_i slopes_i x_i over the rows of each block, over the root of its size."""
     if tied.masses is None:
         return problem.rows.block_sums(slopes, tied.rows, tied.sizes)
-    coefs = problem.times_masses(slopes)
+    coefs = np.zeros_like(slopes)
+    coefs[tied.rows] = tied.masses * slopes[tied.rows]
     sums = problem.rows.block_sums(coefs, tied.rows, tied.sizes)
     scales: Array = np.sqrt(tied.sizes / block_masses(tied))
     return sums * scales[:, None]
@@ -230,5 +264,8 @@ def joint_curvature(problem: Problem, Z: Array, lam: Array, tied: Tied, nu: floa
     weights[tied.rows] += (bent if tied.masses is None else tied.masses * bent) / nu
     sums = block_sums(problem, derivatives, tied)
     H = problem.gram(np.maximum(weights, 0.0)) - sums.T @ sums / nu
+    if tied.groups is not None:
+        gradients = group_gradients(problem, derivatives[:, None], tied.groups)
+        H += gradients.T @ gradients / nu
     H[np.diag_indices(len(H))] += problem.mu
     return H

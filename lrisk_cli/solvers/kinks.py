@@ -11,7 +11,6 @@ import numpy as np
 
 from lrisk_cli.native.kernels import core
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.curvature import Solvable, make_curvature
 from lrisk_cli.solvers.newton_steps import Newton
@@ -52,8 +51,6 @@ class KinkedNewton(Newton):
         self.sharp = problem
         self.width = self.least = 0.0
         self.best_proof: Proof | None = None
-        if problem.flat:
-            self.project = _Constant(problem.even)
 
     def _start(self) -> Point:
         start = super()._start()
@@ -66,7 +63,7 @@ class KinkedNewton(Newton):
         """Of losses that are rounded widely."""
         width = first_width(self.sharp, np.zeros((self.sharp.n_rows, 1)))
         soft, until = soften(self.sharp, width), self.solver_run.limits.deadline
-        return weighted_minimiser(soft, self.centre, start, accuracy, until=until)
+        return weighted_minimiser(soft, soft.even, start, accuracy, until=until)
 
     def _first_nu(self, losses: Array) -> float:
         return 1.0 if self.sharp.flat else super()._first_nu(losses)
@@ -118,15 +115,3 @@ class KinkedNewton(Newton):
         self._prove_if(promised, iterate.lam, start, near=caution == 1.0)
         solver_run.note(objective, weighed.rank_changes)
         return decrement
-
-
-class _Constant:
-    """Projects onto the only weights that a flat spectrum allows."""
-
-    def __init__(self, even: Array) -> None:
-        self._even = even
-        empty = np.empty(0, dtype=np.intp)
-        self._none = Tied(empty, empty)
-
-    def __call__(self, _: Array) -> tuple[Array, Tied]:
-        return self._even, self._none

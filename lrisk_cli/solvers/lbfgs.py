@@ -11,12 +11,12 @@ from lrisk_cli.solvers.descent import EvaluatedPoint, Precondition, descend
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.solvers.proximal import (
     FIRST_NU,
-    LEAST_SPREAD,
     UNSOLVED,
     Iterate,
     ProximalPoint,
     run_proximal,
 )
+from lrisk_cli.solvers.proximity import LEAST_SPREAD
 from lrisk_cli.solvers.solution import Limits, Solution
 from lrisk_cli.solvers.spec import Job, Need, SolverSpec
 from lrisk_cli.solvers.ties import TieInverse
@@ -80,27 +80,22 @@ class Lbfgs(ProximalPoint):
 
     def _first_nu(self, losses: Array) -> float:
         if self.problem.loss.starts_at_zero:
-            return NU_FROM_ZERO * self.solver_run.at_zero / self._spread_of_sigma
+            return NU_FROM_ZERO * self.solver_run.at_zero / self.proximity.spread
         return super()._first_nu(losses)
-
-    @property
-    def _spread_of_sigma(self) -> float:
-        return float(self.problem.sigma[-1] - self.problem.sigma[0])
 
     def change_of_nu(self, n_steps: int, iterate: Iterate) -> float:
         """Less smoothing where a round gained little, and where losses fell to a fraction."""
         if n_steps >= UNSOLVED:
             return RAISE
         scale = max(self.solver_run.best, LEAST_SPREAD * self.solver_run.at_zero)
-        most = FIRST_NU * scale / (self._spread_of_sigma * self.nu)
+        most = FIRST_NU * scale / (self.proximity.spread * self.nu)
         return min(1.0 if self.quick else CUT, most)
 
     def iterate_at(self, W: Array, Z: Array) -> IterateWithDerivatives:
         problem = self.problem
         losses, derivatives = problem.loss.values_and_derivatives(Z, problem.y)
-        lam, tied = self.project(self.centre + problem.times_masses(losses / self.nu))
-        pull = 0.5 * self.nu * problem.distance(lam - self.centre)
-        phi = float(lam @ losses) - pull + problem.penalty(W)
+        lam, tied, cost = self.proximity(losses, self.nu)
+        phi = float(lam @ losses) - cost + problem.penalty(W)
         return IterateWithDerivatives(W, Z, losses, lam, tied, phi, derivatives)
 
     def with_derivatives(self, iterate: Iterate) -> IterateWithDerivatives:

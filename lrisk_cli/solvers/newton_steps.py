@@ -138,7 +138,7 @@ class Newton(ProximalPoint):
         if not many or self.misled:
             H0 = Dense(self.curvature.base(iterate.Z, iterate.lam))
             decrement = self._record(iterate, gradient, H0, caution=1.0)
-            if not len(iterate.tied.rows) or self.solver_run.converged:
+            if iterate.tied.empty or self.solver_run.converged:
                 return H0, decrement
             if many:
                 return self._joint(iterate), decrement

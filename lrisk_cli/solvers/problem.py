@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.native.kernels import core
 from lrisk_cli.risk.density import density_of
+from lrisk_cli.risk.groups import GroupedRisk, GroupRisk, Groups, Risk
 from lrisk_cli.risk.row_weights import (
     Projection,
     RowWeighter,
@@ -59,7 +60,8 @@ class Problem:
 
     outer: X X' where it is known already, (n, n); then weighted fits of few rows cost less.
     sigma: the weights of the sorted losses, (n,). masses: where rows have any; sigma has then the
-    least and the largest weight of a unit of mass, (2,).
+    least and the largest weight of a unit of mass, (2,). grouped: a risk of groups and the groups;
+    spectrum is then that within them, and sigma as with masses.
     """
 
     rows: Rows
@@ -71,6 +73,7 @@ class Problem:
     smoothing: Smoothing | None
     outer: Array | None = None
     masses: Masses | None = None
+    grouped: GroupedRisk | None = None
 
     @property
     def n_rows(self) -> int:
@@ -96,6 +99,8 @@ class Problem:
     @property
     def steepest(self) -> float:
         """A bound on the weight of a row, or of a unit of mass wherever it is."""
+        if self.grouped is not None:
+            return self.grouped.steepest
         if self.masses is None:
             return float(self.sigma.max())
         return density_of(self.spectrum).largest / self.masses.total
@@ -127,6 +132,8 @@ class Problem:
 
     def row_weighter(self, *, track_ranks: bool = False) -> Weigher:
         """A new Weigher for this problem's rows; track_ranks: count how many ranks change."""
+        if self.grouped is not None:
+            return self.grouped.weigher()
         if self.masses is None:
             return RowWeighter(self.spectrum, self.sigma, self.smoothing, track_ranks=track_ranks)
         return WeightedRowWeighter(
@@ -135,6 +142,8 @@ class Problem:
 
     def weigh_losses(self, losses: Array) -> Array:
         """The weights that the risk, not smoothed, gives to rows with these losses. (n,)."""
+        if self.grouped is not None:
+            return self.grouped.weigher().weigh(losses).lam
         if self.masses is None:
             return row_weights(losses, self.spectrum)
         return WeightedRowWeighter(self.spectrum, self.masses).weigh(losses).lam
@@ -237,19 +246,31 @@ def make_problem(
     rows: Rows,
     y: Targets,
     loss: Loss,
-    spectrum: Spectrum,
+    risk: Risk,
     mu: float,
     smoothing: Smoothing | None = None,
     outer: Array | None = None,
     exposure: Array | None = None,
     masses: Array | None = None,
+    groups: NDArray[np.intp] | None = None,
 ) -> Problem:
     """Build the problem for rows with targets y (numbers, or class codes).
 
     exposure: (n,) of the rows, for losses that take one. masses: (n,) greater than 0, for how much
-    each row counts; a row of mass 3 is the row three times.
+    each row counts; a row of mass 3 is the row three times. groups: (n,) codes from 0 on, for risks
+    of groups; where there is one group, or all weigh alike, the problem is one of rows.
     """
     known = None if masses is None else make_masses(masses)
+    if isinstance(risk, GroupRisk):
+        assert groups is not None  # noqa: S101  (the options were checked)
+        if groups.any() and not risk.flat:
+            of = GroupedRisk(risk, Groups(groups, known))
+            sigma, targets = np.array([0.0, of.steepest]), loss.targets(y, exposure)
+            return Problem(
+                rows, targets, loss, risk.within, sigma, mu, None, masses=known, grouped=of
+            )
+        risk = risk.within
+    spectrum = risk
     if known is None:
         sigma = spectrum.weights(rows.shape[0])
     else:

@@ -8,7 +8,6 @@ until the gap is proved. Centring makes the answer exact for any nu.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,7 @@ from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.direct import solve_mean
 from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.proximity import Proximity, make_proximity
 from lrisk_cli.solvers.solution import GAVE_OUT, Limits, Solution, SolverRun
 from lrisk_cli.solvers.spec import Job
 from lrisk_cli.types import Array
@@ -36,8 +36,6 @@ EASY, HARD, UNSOLVED = 3, 6, 40
 # At a kink about as many rows stay tied as there are unknowns. While this many times more are, the
 # smoothing has far to go.
 TIES_PER_UNKNOWN = 10
-# The spread of the losses counts as at least this fraction of the objective at zero.
-LEAST_SPREAD = 1e-3
 MAX_OUTER = 200
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -69,8 +67,7 @@ class ProximalPoint(ABC):
         self.problem = problem
         self.start = start
         self.solver_run = SolverRun(problem, limits, report, track_ranks=track_ranks)
-        self.project: Callable[[Array], tuple[Array, Tied]] = problem.projection()
-        self.centre = problem.even
+        self.proximity: Proximity = make_proximity(problem)
         self.nu = 1.0
 
     @abstractmethod
@@ -101,7 +98,7 @@ class ProximalPoint(ABC):
             if self.solver_run.converged or self.solver_run.exhausted():
                 why = self.solver_run.exhausted() or GAVE_OUT
                 break
-            self.centre = iterate.lam
+            self.proximity.move(iterate.lam)
             self.nu = max(self.change_of_nu(n_steps, iterate) * self.nu, least)
             self.prepare(n_steps)
             iterate = self.iterate_at(iterate.W, iterate.Z)
@@ -124,7 +121,7 @@ class ProximalPoint(ABC):
     def mean_fit(self, start: Array, accuracy: float) -> tuple[Array, int]:
         """Nearly the minimiser of the mean, to start from; the passes it took."""
         return weighted_minimiser(
-            self.problem, self.centre, start, accuracy, until=self.solver_run.limits.deadline
+            self.problem, self.problem.even, start, accuracy, until=self.solver_run.limits.deadline
         )
 
     def proved_at(self, start: Point) -> bool:
@@ -157,10 +154,7 @@ class ProximalPoint(ABC):
 
     def _first_nu(self, losses: Array) -> float:
         """By the spread of the losses, which may be zero, or not finite."""
-        at_zero = self.solver_run.at_zero
-        spread = self.problem.mean(np.abs(losses - self.problem.mean(losses)))
-        spread = max(spread if np.isfinite(spread) else at_zero, LEAST_SPREAD * at_zero)
-        nu = FIRST_NU * spread / float(self.problem.sigma[-1] - self.problem.sigma[0])
+        nu = self.proximity.first_smoothing(losses, self.solver_run.at_zero, FIRST_NU)
         return max(nu, TINY)
 
     def change_of_nu(self, n_steps: int, iterate: Iterate) -> float:
@@ -182,9 +176,8 @@ class ProximalPoint(ABC):
     def iterate_at(self, W: Array, Z: Array) -> Iterate:
         """Weights and inner objective at W, whose margins are known."""
         losses = self.problem.loss.values(Z, self.problem.y)
-        lam, tied = self.project(self.centre + self.problem.times_masses(losses / self.nu))
-        pull = 0.5 * self.nu * self.problem.distance(lam - self.centre)
-        phi = float(lam @ losses) - pull + self.problem.penalty(W)
+        lam, tied, cost = self.proximity(losses, self.nu)
+        phi = float(lam @ losses) - cost + self.problem.penalty(W)
         return Iterate(W, Z, losses, lam, tied, phi)
 
 

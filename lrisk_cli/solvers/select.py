@@ -9,7 +9,7 @@ from lrisk_cli.losses.base import Loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.risk.groups import GroupRisk, Risk
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.solvers.registry import SOLVERS, load_solver
 from lrisk_cli.solvers.solution import Limits, Solution, Watch
@@ -45,6 +45,8 @@ def choose(problem: Problem, options: SolverOptions) -> Choice:
     if options.solver is not SolverName.AUTO:
         return Choice(options.solver, "asked for")
     lacks = _lacks(rising=not problem.falling, falling=problem.falling)
+    if problem.grouped is not None:
+        lacks.add(Need.ROW_RISK)
     if problem.loss.kinked:
         lacks.add(Need.SMOOTH_LOSS)
     for name in SOLVERS:
@@ -91,26 +93,29 @@ def uses_inlier_weights(problem: Problem, options: SolverOptions) -> bool:
     return not problem.flat and load_solver(choose(problem, options).solver).inliers
 
 
-def minimises(solver: SolverName, risk: Spectrum) -> bool:
+def minimises(solver: SolverName, risk: Risk) -> bool:
     """Whether the solver takes problems of such a risk."""
     return solver is SolverName.AUTO or not load_solver(solver).needs & _lacks_of(risk)
 
 
-def _lacks_of(risk: Spectrum) -> set[Need]:
-    return _lacks(rising=risk.rising, falling=not risk.rising or risk.flat)
+def _lacks_of(risk: Risk) -> set[Need]:
+    of_groups = {Need.ROW_RISK} if isinstance(risk, GroupRisk) else set()
+    return of_groups | _lacks(rising=risk.rising, falling=not risk.rising or risk.flat)
 
 
-def check_risk(solver: SolverName, risk: Spectrum) -> None:
+def check_risk(solver: SolverName, risk: Risk) -> None:
     """Refuse a risk that the solver cannot minimise."""
     if minimises(solver, risk):
         return
     lacks = _lacks_of(risk)
     unmet = load_solver(solver).needs & lacks
     able = sorted(name for name in SOLVERS if not load_solver(name).needs & lacks)
-    way = "rises" if risk.rising else "falls"
+    is_so = "rises with the loss" if risk.rising else "falls with the loss"
+    if Need.ROW_RISK in unmet:
+        is_so = "is one of groups"
     raise InvalidOption(
         "solver",
-        f"needs {' and '.join(sorted(unmet))} and {risk} {way} with the loss; choose among "
+        f"needs {' and '.join(sorted(unmet))} and {risk} {is_so}; choose among "
         f"{', '.join(able)}, or leave it to auto",
         solver,
     )

@@ -67,7 +67,8 @@ class Softmax(Lbfgs):
         """By L-BFGS, and by Newton steps where it did not suffice or would not."""
         start, self.stepping = self.with_derivatives(iterate), self.stepping_next
         if self.stepping:
-            new = start if self.tied is None else self._predict(start, self.tied)
+            tied = self.tied
+            new = start if tied is None or tied.groups else self._predict(start, tied)
         else:
             self.values.clear()
             end, n_steps = super().inner(start)
@@ -164,7 +165,7 @@ class Softmax(Lbfgs):
     def _curvature(self, iterate: IterateWithDerivatives, tied: Tied) -> Dense:
         """H0 and what ties add to it."""
         base = self._base(iterate)
-        if not len(tied.rows):
+        if tied.empty:
             return base
         return Dense(base.H + tie_curvature(self.problem, iterate.Z, tied) / self.nu)
 
@@ -174,7 +175,7 @@ class Softmax(Lbfgs):
         A new centre and less smoothing let weights jump to their limits, from where Newton steps
         bring them back a few at a time. Here all move as if there were no limits.
         """
-        lam = self.centre.copy()
+        lam = self.proximity.centre.copy()
         losses, sizes = iterate.losses[tied.rows], tied.sizes
         if len(sizes):
             starts, masses = np.cumsum(sizes) - sizes, tied.masses
