@@ -150,11 +150,12 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """Small pictures side by side under a caption."""
+    """Small pictures side by side under a caption, larger ones with `wide`."""
 
     kind: ClassVar[str] = "pictures"
     caption: str
     items: Sequence[Picture]
+    wide: bool = False
 
 
 Block: TypeAlias = Facts | Tiles | Notes | Alerts | Table | Figure | Code | Pictures

@@ -19,7 +19,7 @@ from benchmarks.common.data import is_missing
 from benchmarks.common.pool import KEEPER
 from benchmarks.common.record import ROOT, make_parser, start
 from benchmarks.papers.spectral import clusters as clustering
-from benchmarks.papers.spectral import losses, training
+from benchmarks.papers.spectral import losses, smoothing, training
 from benchmarks.papers.spectral.page import page
 from benchmarks.papers.spectral.runs import FULL, QUICK, REGRESSION, Effort
 from lrisk_cli.reports.html import write_page
@@ -60,7 +60,7 @@ def chapters(effort: Effort, *, quick: bool) -> Iterator[Chapter]:
         panels = training.train(f"Figure {number}", REGRESSION, risks, penalty, effort)
         yield training.variants(number, what, panels)
     yield from losses.regression(effort)
-    yield training.figure19(effort)
+    yield smoothing.figure19(effort)
     yield training.figure20(usual)
 
 

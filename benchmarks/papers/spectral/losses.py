@@ -6,6 +6,7 @@ import numpy as np
 
 from benchmarks.common.claims import GENERALLY, Case, Chapter, Claim, judge
 from benchmarks.common.pool import run_units
+from benchmarks.papers.spectral.drawing import course_figure
 from benchmarks.papers.spectral.runs import REGRESSION, Effort, judge_on, minimum_of, read_problem
 from benchmarks.papers.spectral.training import (
     EASY,
@@ -13,7 +14,6 @@ from benchmarks.papers.spectral.training import (
     MEDIUM,
     RULE_SUBLINEAR,
     Panels,
-    course_figure,
     linear_case,
     long_epochs,
 )
@@ -246,11 +246,11 @@ def _difference_figure(number: str, name: str, compared: Compared) -> Figure:
             shown = LEVELS < 1.0
             values = _relative(comparison)[shown]
             series.append(Series(risk, LEVELS[shown], values, 1 + len(series)))
-            tails.append(f"{risk} {-100 * _tail_change(comparison):+.1f} %")
+            tails.append(f"{risk} {100 * _tail_change(comparison):+.1f} %")
     plot = Plot(
-        title=f"{name}: the worst tenth loses less by {', '.join(tails)}",
-        alternative=f"Differences of the test loss quantiles to ERM on {name}; gains in the worst "
-        f"tenth: {', '.join(tails)}.",
+        title=f"{name}, the worst tenth against ERM: {', '.join(tails)}",
+        alternative=f"Differences of the test loss quantiles to ERM on {name}; change of the mean "
+        f"loss of the worst tenth: {', '.join(tails)}.",
         x_label="p, the share of test rows with losses no larger",
         y_label="difference to ERM, in its mean losses",
         series=series,

@@ -1,4 +1,4 @@
-"""Figures 2, 10 to 15, 19 and 20 of the spectral-risk paper, and 3: how its solvers get along."""
+"""Figures 2, 10 to 15 and 20 of the spectral-risk paper, and 3: how its solvers get along."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from benchmarks.common.claims import GENERALLY, OFTEN, Case, Chapter, Claim, judge
 from benchmarks.common.pool import run_units
+from benchmarks.papers.spectral.drawing import METHODS, course_figure, time_figure
 from benchmarks.papers.spectral.runs import (
     CLASSES,
     EPOCH_LENGTHS,
     LSVRG,
-    REGRESSION,
     SGD,
     SRDA,
     Effort,
@@ -22,14 +22,11 @@ from benchmarks.papers.spectral.runs import (
     read_problem,
     travel,
 )
-from lrisk_cli.names import Sampling, SmoothingName, SolverName
-from lrisk_cli.reports.figures import Plot, Series, draw
-from lrisk_cli.reports.html import Facts, Figure, Pictures
+from lrisk_cli.names import SolverName
+from lrisk_cli.reports.html import Facts, Pictures
 from lrisk_cli.reports.pictures import draw_picture
-from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.types import Array
 
-METHODS = ("lsvrg", "sgd", "srda")
 SETTINGS = (LSVRG, SGD, SRDA)
 MEDIUM = ("mean", "superquantile:0.5", "extremile:2", "esrm:1")
 EASY = ("mean", "superquantile:0.25", "extremile:1.5", "esrm:0.5")
@@ -263,7 +260,11 @@ def figure3(panels: Panels, effort: Effort) -> Chapter:
         "number of ranks that rows moved since the epoch before. The mean needs no order."
     )
     return Chapter(
-        "Figure 3", "sorting sensitivity", lead, [Pictures("Changes of rank", pictures)], claims
+        "Figure 3",
+        "sorting sensitivity",
+        lead,
+        [Pictures("Changes of rank", pictures, wide=True)],
+        claims,
     )
 
 
@@ -274,83 +275,10 @@ def _binned(moved: Array) -> Array:
     return np.asarray(np.log1p(bins) / np.log1p(max(float(bins.max()), 1.0)))
 
 
-VARIANTS: dict[str, tuple[Setting, SmoothingName | None]] = {
-    "alg. 7": (Setting(SolverName.LSVRG, 1.0, Sampling.WEIGHTS), None),
-    "uniform": (LSVRG, None),
-    "entropy": (LSVRG, SmoothingName.ENTROPY),
-    "l2": (LSVRG, SmoothingName.L2),
-    "entropy, N=2n": (Setting(SolverName.LSVRG, 2.0, checkpoints=1.0), SmoothingName.ENTROPY),
-    "l2, N=2n": (Setting(SolverName.LSVRG, 2.0, checkpoints=1.0), SmoothingName.L2),
-}
-
-
-def smoothed_panel(name: str, risk: str, effort: Effort) -> list[SolverRun]:
-    """All variants of LSVRG on one set and risk, judged by the risk itself."""
-    plain = read_problem(name, risk)
-    least, n = minimum_of(plain, effort.minimum).objective, plain.n_rows
-    nus = {SmoothingName.ENTROPY: 1e-3, SmoothingName.L2: 1e-3 * n}
-    found = []
-    for label, (setting, smoothing) in VARIANTS.items():
-        smooth = None if smoothing is None else Smoothing(smoothing, nus[smoothing])
-        problem = read_problem(name, risk, smoothing=smooth)
-        found.append(follow(label, problem, setting, least, effort))
-    return found
-
-
-def figure19(effort: Effort) -> Chapter:
-    """LSVRG with and without smoothing, with both samplings, and with random checkpoints."""
-    keys = [(name, risk) for name in REGRESSION for risk in MEDIUM[1:]]
-    runs = run_units("Figure 19", smoothed_panel, [(*key, effort) for key in keys])
-    panels: Panels = dict(zip(keys, runs, strict=True))
-    figures = [
-        course_figure(*key, found, label="smoothed-", by_gradients=True, every=2)
-        for key, found in panels.items()
-    ]
-    close = (
-        "agrees if neither median ends above ten times the other, contradicts if above a hundred"
-    )
-
-    def pairs(one: int, other: int) -> list[Case]:
-        return [_alike_case(key, found[one], found[other]) for key, found in panels.items()]
-
-    claims = [
-        Claim("19", "The non-smooth and smooth implementations of LSVRG generally match.", close,
-              [*pairs(2, 0), *pairs(3, 0)], GENERALLY),
-        Claim("19", "Negative entropy and squared Euclidean smoothing generally give the same.",
-              close, pairs(2, 3), GENERALLY),
-        Claim("19", "Algorithm 7 is generally on par with or better than Algorithm 5 with N = 2n "
-              "and q* = 1/n after the same number of gradient evaluations.",
-              "agrees if it ends at no more than twice the other, contradicts if at ten times",
-              [_par_case(key, found[0], found[k]) for key, found in panels.items()
-               for k in (4, 5)], GENERALLY),
-    ]  # fmt: skip
-    lead = (
-        "Suboptimality of the risk itself against gradient evaluations, in n; nu = 0.001 for "
-        "entropy, 0.001 n for l2. alg. 7 draws rows by weight, the others uniformly; N=2n has "
-        "checkpoints with probability 1/n after each step. Each variant with its best step."
-    )
-    return Chapter("Figure 19", "smoothing", lead, figures, claims)
-
-
-def _alike_case(key: Key, one: SolverRun, other: SolverRun) -> Case:
-    low, high = sorted((max(one.last, FLOOR), max(other.last, FLOOR)))
-    says = judge(agrees=high <= 10.0 * low, contradicts=high > 100.0 * low)
-    words = f"{one.method} {one.last:.1e}, {other.method} {other.last:.1e}"
-    return Case(", ".join(key), says, words)
-
-
-def _par_case(key: Key, one: SolverRun, other: SolverRun) -> Case:
-    """At the gradient evaluations that both have spent."""
-    spent = min(one.gradients[-1], other.gradients[-1])
-    mine, yours = (max(float(np.interp(spent, e.gradients, e.middle)), FLOOR) for e in (one, other))
-    says = judge(agrees=mine <= 2.0 * yours, contradicts=mine >= 10.0 * yours)
-    return Case(f"{', '.join(key)}, {other.method}", says, f"{mine:.1e} against {yours:.1e}")
-
-
 def figure20(panels: Panels) -> Chapter:
     """What the precision costs in seconds of steps."""
     names = list(dict.fromkeys(name for name, _ in panels))
-    figures = [_time_figure(name, panels) for name in names]
+    figures = [time_figure(name, panels) for name in names]
     gains, speeds = [], []
     for name in names:
         mine = [found for (of, _), found in panels.items() if of == name]
@@ -379,54 +307,3 @@ def figure20(panels: Panels) -> Chapter:
         "public."
     )
     return Chapter("Figure 20", "run time", lead, figures, claims)
-
-
-def course_figure(
-    name: str,
-    risk: str,
-    found: Sequence[SolverRun],
-    *,
-    label: str = "",
-    by_gradients: bool = False,
-    every: int = 1,
-) -> Figure:
-    """A line for each method, with a band from the best to the worst seed.
-
-    every: so many points are one step of the line, the last of them; pages have a limit.
-    """
-    series = []
-    for k, course in enumerate(found, 1):
-        at = np.arange(len(course.epochs))[::-1][::every][::-1]
-        x = (course.gradients if by_gradients else course.epochs)[at]
-        low, high = (np.maximum(f(course.values, axis=0), 1e-13)[at] for f in (np.min, np.max))
-        series.append(Series(course.method, x, course.middle[at], k, low=low, high=high))
-    ends = ", ".join(f"{course.method} {course.last:.1e}" for course in found)
-    plot = Plot(
-        title=f"{name}, {risk}",
-        alternative=f"Suboptimality at the end: {ends}.",
-        x_label="gradient evaluations, in n" if by_gradients else "epochs",
-        y_label="suboptimality",
-        series=series,
-        y_log=True,
-    )
-    return draw(plot, f"{label}{name}-{risk.replace(':', '-').replace('.', '-')}")
-
-
-def _time_figure(name: str, panels: Panels) -> Figure:
-    mine = [found for (of, _), found in panels.items() if of == name]
-    series = [
-        Series(METHODS[k], np.array([f[k].seconds for f in mine]),
-               np.array([f[k].last for f in mine]), k + 1, "marks")
-        for k in range(len(METHODS))
-    ]  # fmt: skip
-    slowest = max(float(np.max(each.x)) for each in series)
-    plot = Plot(
-        title=f"{name}: the steps of a run take at most {1e3 * slowest:.3g} ms",
-        alternative=f"Suboptimality against CPU seconds of the steps of a run on {name}.",
-        x_label="CPU seconds of the steps",
-        y_label="suboptimality at the end",
-        series=series,
-        x_log=True,
-        y_log=True,
-    )
-    return draw(plot, f"time-{name}")
