@@ -188,12 +188,13 @@ def explain_rows(
     X: Array,
     targets: Targets,
     exposure: Array | None = None,
-    cells: NDArray[np.int32] | None = None,
+    firsts: NDArray[np.int32] | None = None,
+    cells: Sequence[str] | None = None,
 ) -> Reasons:
     """Why each of these rows loses so much. X: (m, columns); targets: (m,), as the file has.
 
-    exposure: (m,), where the model needs it. cells: (m,) the encoded column of a wrong cell, which
-    is named first; -1 for none.
+    exposure: (m,), where the model needs it. firsts: (m,) what is named first: 0 the target, k + 1
+    feature k, -1 the largest part. cells: (m,) what is wrong with a cell, which comes first.
     """
     reasons = [
         Reasons(_columns(model), [], np.empty((0, MOST_NAMED), np.int32), np.empty((0, MOST_NAMED)))
@@ -201,8 +202,9 @@ def explain_rows(
     for start in range(0, len(X), _CHUNK):
         rows = slice(start, start + _CHUNK)
         some = None if exposure is None else exposure[rows]
-        wrong = np.full(len(X[rows]), -1, np.int32) if cells is None else cells[rows]
-        reasons.append(_explain_some(model, usual, X[rows], targets[rows], some, wrong))
+        first = np.full(len(X[rows]), -1, np.int32) if firsts is None else firsts[rows]
+        said = [""] * len(X[rows]) if cells is None else cells[rows]
+        reasons.append(_explain_some(model, usual, X[rows], targets[rows], some, first, said))
     return join_reasons(reasons)
 
 
@@ -212,33 +214,33 @@ def _explain_some(
     X: Array,
     targets: Targets,
     exposure: Array | None,
-    cells: NDArray[np.int32],
+    firsts: NDArray[np.int32],
+    cells: Sequence[str],
 ) -> Reasons:
     parts = split_losses(model, usual, X, targets, exposure)
     both = np.column_stack([parts.target, parts.features])
-    named = _cells_first(_largest(both), cells, model.encoding)
+    named = _put_first(_largest(both), firsts)
     words = RowWords(model.encoding, X, usual.centre, usual.spread)
     effect = _effect_words(model)
     sentences = []
     for row, finding in enumerate(_findings(model, X, targets, exposure)):
+        wrong = int(firsts[row]) if cells[row] else -1
         features = [column - 1 for column in named[row].tolist() if column > 0]
+        features = [j for j in features if j != wrong - 1]
         causes = [
             f"{words.beside_usual(row, j)} {effect(float(parts.effects[row, j]))}" for j in features
         ]
-        odd = [oddity for j, oddity in words.oddities(row) if j not in features]
-        sentences.append("; ".join([finding, *causes, *odd]))
+        known = [*features, wrong - 1]
+        odd = [oddity for j, oddity in words.oddities(row) if j not in known]
+        sentences.append("; ".join([*[cells[row]] * bool(cells[row]), finding, *causes, *odd]))
     return Reasons(_columns(model), sentences, named, _parts_of(both, named))
 
 
-def _cells_first(
-    named: NDArray[np.int32], cells: NDArray[np.int32], encoding: Encoding
-) -> NDArray[np.int32]:
-    """The column of a wrong cell before the others; the target is column 0. (m, 3)."""
-    firsts = np.array(_first_columns(encoding))
-    for row in np.flatnonzero(cells >= 0).tolist():
-        column = int(np.searchsorted(firsts, cells[row], side="right"))
-        others = [each for each in named[row].tolist() if each not in (column, -1)]
-        listed = [column, *others][:MOST_NAMED]
+def _put_first(named: NDArray[np.int32], firsts: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The column that is known to be wrong before the others. (m, 3)."""
+    for row in np.flatnonzero(firsts >= 0).tolist():
+        others = [each for each in named[row].tolist() if each not in (firsts[row], -1)]
+        listed = [int(firsts[row]), *others][:MOST_NAMED]
         named[row] = listed + [-1] * (MOST_NAMED - len(listed))
     return named
 

@@ -1,5 +1,6 @@
 """A design that may hold outliers -> a model of its inliers, and which rows are outliers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,26 +11,43 @@ from lrisk_cli.errors import opt
 from lrisk_cli.models.fitting import FitOptions, Fitted, fit_design, inlier_weights_of, score_design
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.robust_fit import robust_notes
+from lrisk_cli.outliers.cell_findings import CellFindings, find_cells
 from lrisk_cli.progress import Report
 from lrisk_cli.robust.inlier_weights import InlierWeights
-from lrisk_cli.robust.judge import ERROR, LABEL, PLAIN, TAIL, Judgement, judge_errors
+from lrisk_cli.robust.judge import (
+    CELL,
+    ERROR,
+    LABEL,
+    LEVERAGE,
+    PLAIN,
+    TAIL,
+    Judgement,
+    judge_errors,
+)
 from lrisk_cli.robust.scale_mixture import Threshold, find_threshold
+from lrisk_cli.tables.cells import Texts
 from lrisk_cli.types import Array, Flags
 
 # Labels are seldom wrong in more than this fraction of the rows.
 MOST_SWAPPED = 0.2
+# The logarithm of how many ordinary cells there are for a wrong one.
+ORDINARY_CELLS = 4.6
+# A target so many deviations off on its own scale is an error, whatever the fit says.
+TARGET_FAR = 8.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedScores:
-    """Scores of all rows, what each is called (a position in KINDS), and its wrong cell.
+    """Scores of all rows, what each is called (a position in KINDS), and the cells found wrong.
 
-    scores: (n,); kinds: (n,); cells: (n,) encoded columns, -1 for none.
+    scores: (n,); kinds: (n,). firsts: (n,) what a reason names first: 0 the target, k + 1 feature
+    k, -1 what contributes most.
     """
 
     scores: Array
     kinds: NDArray[np.int8]
-    cells: NDArray[np.int32]
+    firsts: NDArray[np.int32]
+    cells: CellFindings
 
     @property
     def outliers(self) -> Flags:
@@ -52,30 +70,56 @@ class RobustFit:
 
 
 def fit_robust(
-    design: Design, options: FitOptions, contamination: float | None, report: Report
+    design: Design,
+    options: FitOptions,
+    contamination: float | None,
+    report: Report,
+    texts: Sequence[Texts] = (),
 ) -> RobustFit:
     """The robust fit and its judgement; where the rows are too few for either, the plain fit.
 
-    contamination: so many rows of the largest scores are outliers; None to judge.
+    contamination: so many rows of the largest scores are outliers; None to judge. texts: of the
+    categories, as the table has them.
     """
     inliers = inlier_weights_of(design, options)
     judged = inliers.judgement
     able = judged is None or judged.fit is not None
     fitted = fit_design(design, replace(options, robust=able), report, inliers=inliers)
     notes = () if able else robust_notes(inliers)
-    losses = score_design(fitted.model, design).losses
+    losses, seed = score_design(fitted.model, design).losses, options.solver.seed
     if judged is None:
-        threshold, ranked = _judge_labels(fitted.model, losses, inliers, contamination)
+        cells = find_cells(design, texts, None, numbers=False, seed=seed)
+        threshold, ranked = _judge_labels(fitted.model, losses, inliers, contamination, cells)
         return RobustFit(fitted, losses, threshold, ranked, _doubts(inliers, contamination))
     if able and (not fitted.model.is_linear or not fitted.model.row_loss.quadratic):
-        judged = _judge_again(design, fitted.model, losses, judged, options.solver.seed)
-    ranked = RankedScores(judged.scores, judged.kinds, judged.cells)
+        judged = _judge_again(design, fitted.model, losses, judged, seed)
+    cells = find_cells(design, texts, ~judged.outliers, numbers=True, seed=seed)
+    ranked = _unite(judged, cells)
     scale = _unit(fitted.model, judged, design)
     if contamination is not None:
         threshold, ranked = _take(ranked, contamination, scale)
     else:
-        threshold = Threshold(judged.fraction, _below(ranked), scale)
+        alone = float(np.mean(ranked.outliers & ~judged.outliers))
+        threshold = Threshold(min(judged.fraction + alone, 1.0), _below(ranked), scale)
     return RobustFit(fitted, losses, threshold, ranked, notes)
+
+
+def _unite(judged: Judgement, cells: CellFindings) -> RankedScores:
+    """Errors and cells together: rows with a wrong cell that explains the row better than a wrong
+    target does are of that kind. Targets are judged on their own scale too (logarithms, if these
+    are less skewed).
+    """
+    called = judged.outliers
+    coded = cells.far & (cells.places == 0)
+    wrong = cells.far & ~coded & ~(called & cells.target_first)
+    off = ~wrong & (cells.target_scores > TARGET_FAR) & ~judged.alone
+    kinds = np.where(wrong, CELL, judged.kinds).astype(np.int8)
+    kinds[(coded | off) & ~called] = ERROR
+    firsts = np.full(len(kinds), -1, np.int32)
+    firsts[coded | off | (called & ((judged.kinds != LEVERAGE) | cells.target_first))] = 0
+    firsts[wrong] = cells.places[wrong]
+    scores = np.maximum(judged.scores, np.maximum(cells.scores, cells.target_scores))
+    return RankedScores(scores, kinds, firsts, cells)
 
 
 def _unit(model: Model, judged: Judgement, design: Design) -> float:
@@ -95,15 +139,15 @@ def _below(ranked: RankedScores) -> float:
 
 
 def _take(
-    ranked: RankedScores, contamination: float, scale: float
+    ranked: RankedScores, contamination: float, scale: float, unnamed: int = ERROR
 ) -> tuple[Threshold, RankedScores]:
-    """So many rows of the largest scores are outliers, errors where nothing else is known."""
+    """So many rows of the largest scores are outliers; unnamed: their kind where none is known."""
     scores, n = ranked.scores, len(ranked.scores)
     place = max(n - round(contamination * n) - 1, 0)
     threshold = float(np.partition(scores, place)[place])
     taken = scores > threshold
-    unnamed = (ranked.kinds == PLAIN) | (ranked.kinds == TAIL)
-    kinds = np.where(taken, np.where(unnamed, ERROR, ranked.kinds), PLAIN).astype(np.int8)
+    plain = (ranked.kinds == PLAIN) | (ranked.kinds == TAIL)
+    kinds = np.where(taken, np.where(plain, unnamed, ranked.kinds), PLAIN).astype(np.int8)
     return Threshold(contamination, threshold, scale), replace(ranked, kinds=kinds)
 
 
@@ -120,12 +164,18 @@ def _judge_again(
 
 
 def _judge_labels(
-    model: Model, losses: Array, inliers: InlierWeights, contamination: float | None
+    model: Model,
+    losses: Array,
+    inliers: InlierWeights,
+    contamination: float | None,
+    cells: CellFindings,
 ) -> tuple[Threshold, RankedScores]:
-    """Outliers are rows of large losses, as many as labels look swapped."""
-    n, n_classes = len(losses), max(2, len(model.target.classes))
+    """Outliers are rows of large losses, as many as labels look swapped, and rows with wrong cells.
+
+    A cell that is z deviations off has the loss -log p(z) - log(ordinary cells for a wrong one).
+    """
+    n_classes = max(2, len(model.target.classes))
     odd = float(np.mean(inliers.weights < 0.5))
-    cells = np.full(n, -1, np.int32)
     if contamination is None and odd == 0.0:
         threshold = Threshold(inliers.fraction, float(losses.max()), 1.0)
     else:
@@ -134,7 +184,17 @@ def _judge_labels(
         if contamination is None:
             threshold = replace(threshold, fraction=inliers.fraction)
     kinds = np.where(losses > threshold.threshold, LABEL, PLAIN).astype(np.int8)
-    return threshold, RankedScores(losses, kinds, cells)
+    kinds[cells.far] = CELL
+    firsts = np.where(kinds == LABEL, 0, -1).astype(np.int32)
+    firsts[cells.far] = cells.places[cells.far]
+    size = cells.scores
+    scores = np.maximum(losses, 0.5 * size**2 + np.log1p(size) - ORDINARY_CELLS)
+    ranked = RankedScores(scores, kinds, firsts, cells)
+    if contamination is not None:
+        return _take(ranked, contamination, 1.0, LABEL)
+    alone = float(np.mean(kinds == CELL))
+    fraction = min(threshold.fraction + alone, 1.0)
+    return Threshold(fraction, _below(ranked), 1.0), ranked
 
 
 def _doubts(inliers: InlierWeights, contamination: float | None) -> tuple[str, ...]:

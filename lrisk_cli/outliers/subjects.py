@@ -94,16 +94,18 @@ def fit_subject(
     raw = read_design(table, columns, report)
     rows = _tally(raw, columns.missing)
     design, _ = encode_design(raw, columns)
+    texts = raw.usable.rows.texts
     del raw
-    robust = fit_robust(design, fit, contamination, report)
+    robust = fit_robust(design, fit, contamination, report, texts)
     model = robust.fitted.model
 
     def reasons(indices: Index) -> Reasons:
         usual = usual_row(design.rows, design.encoding)
         few = design.rows.dense_rows(indices)
         exposure = None if design.exposure is None else design.exposure[indices]
-        cells = robust.ranked.cells[indices]
-        return explain_rows(model, usual, few, design.targets[indices], exposure, cells)
+        cells = [robust.ranked.cells.describe(row) for row in indices.tolist()]
+        firsts = robust.ranked.firsts[indices]
+        return explain_rows(model, usual, few, design.targets[indices], exposure, firsts, cells)
 
     notes = (*design.notes, *robust.fitted.notes, *robust.notes)
     subject = Subject(

@@ -7,12 +7,11 @@ prediction, and r_j^2 P_jj what the squared distance z' P z loses without the ce
 omission explains most is the first suspect; with it replaced by its prediction, the others are
 judged again (Rousseeuw and Van den Bossche, 2018; Raymaekers and Rousseeuw, 2021).
 
-    found = screen_cells(columns)                   # a list of (n,) arrays, no missing numbers
+    found = screen_cells(columns)                   # a list of (n,) arrays, NaN where missing
     found = screen_cells([*features, y], target=d)  # where one of them is a target, its number
 
-`found.scores` are comparable with errors in standard deviations; rows of `found.scores > FAR` hold
-a wrong cell, `found.cells`, of which `found.expected` would fit. Categories take part as columns of
-0 and 1 if the caller wants that; these are never called wrong.
+`found.scores` are comparable with errors in standard deviations; rows of `found.far` hold a wrong
+cell, in column `found.cells`, where `found.expected` would fit.
 """
 
 from collections.abc import Sequence
@@ -31,12 +30,16 @@ from lrisk_cli.robust.column_scales import (
 )
 from lrisk_cli.types import Array, Flags, Index
 
-# A cell so many deviations out is wrong.
-FAR = 6.0
+# A cell so many deviations out is wrong, and so are codes, which count as so far out at least.
+FAR, CODED = 6.0, 10.0
+# Of a column, at most this fraction can be wrong cells; more are what the column holds.
+MOST_CELLS = 0.1
 # Rows that scales and relations are learned from, at most.
 MOST_ROWS = 20_000
 # Places farther out than this are cut before covariances are taken.
 CUT, RIDGE = 2.5, 1e-3
+# Sweeps by which missing cells are predicted.
+SWEEPS = 3
 # Suspects of a row, and how often relations are learned again without cells so far out.
 SUSPECTS, ROUNDS, SUSPECT = 3, 2, 3.5
 # Columns with one value in a larger fraction of the cells have no relations.
@@ -50,8 +53,7 @@ CHUNK = 8192
 class CellModel:
     """What was learned of the columns. used: (d,) those that have a scale; scales: theirs.
 
-    precision: P. units: (d,) of r_j sqrt(P_jj); sides: the tails of these, below and above. usual:
-    by how much the largest cell of an ordinary row exceeds a normal number.
+    precision: P. units: (d,) of r_j sqrt(P_jj); sides: the tails of these, below and above.
     """
 
     used: Index
@@ -59,25 +61,37 @@ class CellModel:
     precision: Array
     units: Array
     sides: tuple[tuple[Side, Side], ...]
-    usual: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellScreen:
     """scores: (n,) how far the worst cell of a row is off, in deviations. cells: (n,) its column.
 
-    expected: (n,) what would fit there. own: (n,) whether its own column alone makes it the worst.
-    suspects: (n, k) columns in the order of their omission, -1 for none; offs: (n, k) how far off
-    each is given the rest.
+    far: (n,) rows whose worst cell is wrong. coded: (n,) those where it holds a code. expected:
+    (n,) what would fit there; places: (n,) that on the scale of the column; spreads: (n,) of what
+    would fit. suspects: (n, k) columns in the order of their omission, -1 for none. offs: (n, k)
+    how far off each is given the rest, less what the largest of ordinary rows are.
     """
 
     model: CellModel
     scores: Array
     cells: NDArray[np.int32]
+    far: Flags
+    coded: Flags
     expected: Array
-    own: Flags
+    places: Array
+    spreads: Array
     suspects: NDArray[np.int32]
     offs: Array
+
+    def misfits(self, column: int, rows: Index, cells: Array) -> Array:
+        """How far off other numbers in place of the worst cells would be, in spreads. (m,).
+
+        rows: (m,) those whose worst cell is in this column; cells: (m,).
+        """
+        at = int(np.searchsorted(self.model.used, column))
+        places = self.model.scales[at].places(cells)
+        return np.asarray((places - self.places[rows]) / self.spreads[rows])
 
 
 def screen_cells(
@@ -88,21 +102,33 @@ def screen_cells(
     seed: int = 0,
 ) -> CellScreen:
     """Judge every cell. columns: (n,) each. target: a column that predicts and is predicted, but
-    whose own cells are not scored. kept: (n,) rows that relations are learned from.
+    whose own cells are not scored, unless they hold a code. kept: (n,) rows to learn from.
     """
-    n = len(columns[0])
-    rows = np.arange(n) if kept is None else np.flatnonzero(kept)
+    n = len(columns[0]) if len(columns) else 0
+    rows = np.arange(n) if kept is None or not kept.any() else np.flatnonzero(kept)
     if len(rows) > MOST_ROWS:
         rows = np.sort(np.random.default_rng([seed, 8]).choice(rows, MOST_ROWS, replace=False))
     model = learn_cells([column[rows] for column in columns])
-    parts = []
-    for start in range(0, n, CHUNK):
-        some = slice(start, start + CHUNK)
-        parts.append(_screen(model, [column[some] for column in columns], target))
-    found = [np.concatenate([part[k] for part in parts]) for k in range(6)]
-    quartile = float(np.quantile(found[0][rows], 0.75))
-    scores = np.maximum(found[0] - max(quartile - NORMAL_QUARTILE, 0.0), 0.0)
-    return CellScreen(model, scores, found[1], found[2], found[3], found[4], found[5])
+    parts = [
+        _screen(model, [column[start : start + CHUNK] for column in columns], target)
+        for start in range(0, n, CHUNK)
+    ]
+    scores, cells, places, spreads, coded, suspects, offs = (
+        np.concatenate([part[k] for part in parts]) for k in range(7)
+    )
+    quartile = float(np.quantile(scores[rows], 0.75))
+    usual = max(quartile - NORMAL_QUARTILE, 0.0)
+    scores, offs = np.maximum(scores - usual, 0.0), np.maximum(offs - usual, 0.0)
+    scores[coded] = np.maximum(scores[coded], CODED)
+    far, expected = np.zeros(n, np.bool_), np.full(n, np.nan)
+    for k, scale in zip(model.used.tolist(), model.scales, strict=True):
+        mine = cells == k
+        expected[mine] = scale.restore(places[mine])
+        odd = mine & (scores > FAR) & ~coded
+        far |= odd if odd.mean() <= MOST_CELLS else False
+    return CellScreen(
+        model, scores, cells, far | coded, coded, expected, places, spreads, suspects, offs
+    )
 
 
 def learn_cells(columns: Sequence[Array]) -> CellModel:
@@ -111,19 +137,38 @@ def learn_cells(columns: Sequence[Array]) -> CellModel:
     used = np.array([j for j, scale in enumerate(learned) if scale is not None], np.intp)
     scales = tuple(scale for scale in learned if scale is not None)
     Z = _places(scales, [columns[j] for j in used.tolist()])
-    model = _relate(used, scales, np.clip(Z, -CUT, CUT), Z)
+    inner = np.clip(np.where(np.isnan(Z), 0.0, Z), -CUT, CUT)
+    model = _relate(used, scales, inner, Z)
     for _ in range(ROUNDS):
         model = _relate(used, scales, _without_suspects(model, Z), Z)
     return model
 
 
 def _places(scales: Sequence[ColumnScale], columns: Sequence[Array]) -> Array:
-    """z. A value that is a part of its own is near the others. (n, d)."""
+    """z, NaN where missing. A value that is a part of its own is near the others. (n, d)."""
     Z = np.empty((len(columns[0]) if columns else 0, len(scales)))
     for k, (scale, column) in enumerate(zip(scales, columns, strict=True)):
         Z[:, k] = scale.places(column)
         mass = scale.ordinary(column)
         Z[mass, k] = np.clip(Z[mass, k], -CUT, CUT)
+    return Z
+
+
+def filled_places(model: CellModel, columns: Sequence[Array]) -> Array:
+    """z of the columns that are used, missing cells predicted by the others. (n, d)."""
+    return _filled(model, _places(model.scales, columns))
+
+
+def _filled(model: CellModel, Z: Array) -> Array:
+    """z with missing cells predicted by the others."""
+    absent = np.isnan(Z)
+    if not absent.any():
+        return Z
+    Z = np.where(absent, 0.0, Z)
+    for _ in range(SWEEPS):
+        for k in np.flatnonzero(absent.any(axis=0)).tolist():
+            rows, P = np.flatnonzero(absent[:, k]), model.precision
+            Z[rows, k] -= Z[rows] @ P[:, k] / P[k, k]
     return Z
 
 
@@ -138,7 +183,8 @@ def _relate(used: Index, scales: tuple[ColumnScale, ...], inner: Array, Z: Array
     S[alone] = S[:, alone] = 0.0
     S[alone, alone] = 1.0
     precision = np.asarray(np.linalg.inv(S), np.float64) if d else S
-    offs = Z @ (precision / np.sqrt(np.diag(precision)))
+    model = CellModel(used, scales, precision, np.ones(d), ())
+    offs = _filled(model, Z) @ (precision / np.sqrt(np.diag(precision)))
     units = MAD_TO_DEVIATION * np.median(np.abs(offs), axis=0) if len(Z) else np.ones(d)
     units[units <= 0.0] = 1.0
     sides = tuple(learn_sides(offs[:, k] / units[k]) for k in range(d))
@@ -147,7 +193,7 @@ def _relate(used: Index, scales: tuple[ColumnScale, ...], inner: Array, Z: Array
 
 def _without_suspects(model: CellModel, Z: Array) -> Array:
     """Places with those far off replaced by their predictions. (n, d)."""
-    Z = Z.copy()
+    Z = _filled(model, Z).copy()
     for off, at, errors in _suspects(model, Z):
         far = np.flatnonzero(np.abs(off) > SUSPECT)
         Z[far, at[far]] -= errors[far]
@@ -173,34 +219,31 @@ def _suspects(model: CellModel, Z: Array) -> list[tuple[Array, Index, Array]]:
 
 def _screen(
     model: CellModel, columns: Sequence[Array], target: int | None
-) -> tuple[Array, NDArray[np.int32], Array, Flags, NDArray[np.int32], Array]:
-    """The fields of `CellScreen` for some rows; scores as they are."""
+) -> tuple[Array, NDArray[np.int32], Array, Array, Flags, NDArray[np.int32], Array]:
+    """Scores, cells, places, spreads, coded, suspects and offs of some rows."""
     n, used = len(columns[0]), model.used
-    Z = _places(model.scales, [columns[j] for j in used.tolist()])
+    mine = [columns[j] for j in used.tolist()]
+    Z = filled_places(model, mine)
     suspects, offs = np.full((n, SUSPECTS), -1, np.int32), np.zeros((n, SUSPECTS))
-    scores, cells, places = np.zeros(n), np.full(n, -1, np.int32), np.zeros(n)
+    scores, places, spreads = np.zeros(n), np.zeros(n), np.ones(n)
+    cells, coded = np.full(n, -1, np.int32), np.zeros(n, np.bool_)
+    spread = model.units / np.sqrt(np.diag(model.precision))
     for turn, (off, at, errors) in enumerate(_suspects(model, Z)):
         sizes = _by_tails(model, off, at)
         suspects[:, turn], offs[:, turn] = used[at], sizes
         free = (cells < 0) & (used[at] != target)
         scores[free], cells[free] = sizes[free], used[at[free]]
-        places[free] = Z[free, at[free]] - errors[free]
-    own = np.zeros(n, np.bool_)
-    for k, scale in enumerate(model.scales):
-        if used[k] == target:
-            continue
-        alone = scale.deviations(Z[:, k])
-        alone[scale.ordinary(columns[used[k]])] = 0.0
-        farther = alone > scores
-        own |= farther & (cells != used[k])
-        places[farther & (cells != used[k])] = 0.0
-        own[farther & (cells == used[k])] = False
+        places[free], spreads[free] = Z[free, at[free]] - errors[free], spread[at[free]]
+    for k, (scale, column) in enumerate(zip(model.scales, mine, strict=True)):
+        alone = np.where(scale.ordinary(column), 0.0, scale.deviations(Z[:, k]))
+        alone[scale.coded(column)] = np.inf
+        farther = (alone > scores) & ((used[k] != target) | np.isinf(alone))
+        others = farther & (cells != used[k])
+        places[others], spreads[others] = 0.0, 1.0
         scores[farther], cells[farther] = alone[farther], used[k]
-    expected = np.full(n, np.nan)
-    for k, scale in enumerate(model.scales):
-        mine = cells == used[k]
-        expected[mine] = scale.restore(places[mine])
-    return scores, cells, expected, own, suspects, offs
+    coded = np.isinf(scores)
+    scores[coded] = 0.0
+    return scores, cells, places, spreads, coded, suspects, offs
 
 
 def _by_tails(model: CellModel, off: Array, at: Index) -> Array:

@@ -21,16 +21,17 @@ MASS, FEWEST_OTHERS = 0.25, 20
 # Logarithms are taken of columns with at most this fraction of cells that have none, if these are
 # less skewed than the numbers, by so much.
 NO_LOGARITHM, LESS_SKEWED, SKEWED = 0.03, 0.6, 0.2
-# Below this quantile the logarithm goes on linearly.
-LOWEST = 0.01
+# Below this quantile the logarithm goes on linearly if the column holds zeros, otherwise below a
+# fraction of it.
+LOWEST, LOWER, FEWEST_ZEROS = 0.01, 1e-4, 3
 # Quantiles of the sizes on a side, and those of the sizes of standard normal numbers.
 MIDDLE, OUTER, NORMAL_MIDDLE, NORMAL_OUTER = 0.5, 0.9, 0.67449, 1.64485
 FEWEST_ON_SIDE = 20
-# A value is a code if it is so many deviations out and so many cells have it, or is known as one.
+# A value is a code if it is so many deviations out and so many cells have it, or is known as one;
+# or if it is the only negative one, and known.
 CODE_FAR, CODE_REPEATS, MOST_CODED = 6.0, 3, 0.3
-KNOWN_CODES = (
-    -1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0, -1e6, 1e6,
-)  # fmt: skip
+NEGATIVE_CODES = (-99.0, -999.0, -9999.0, -99999.0, -999999.0)
+KNOWN_CODES = (*NEGATIVE_CODES, -1.0, -9.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
 FARTHEST = 1e100
 
 
@@ -86,16 +87,23 @@ class ColumnScale:
         """Cells with the value that is a part of its own. (n,)."""
         return np.asarray(cells == self.mass)
 
+    def coded(self, cells: Array) -> Flags:
+        """Cells with a value that stands for something else. (n,)."""
+        return np.isin(cells, self.codes)
+
 
 def learn_scale(cells: Array) -> ColumnScale | None:
-    """None where the column has too few values to call any of them far. cells: (n,)."""
-    ordered = np.sort(cells)
+    """None where the column has too few values to call any of them far. cells: (n,), NaN where
+    missing.
+    """
+    ordered = np.sort(cells[~np.isnan(cells)])
     values, counts = _distinct(ordered)
     if len(values) < FEWEST_VALUES:
         return None
     mass, share = np.nan, 0.0
-    if counts.max() >= MASS * len(cells) and len(cells) - counts.max() >= FEWEST_OTHERS:
-        mass, share = float(values[np.argmax(counts)]), float(counts.max() / len(cells))
+    at = int(np.argmax(counts))
+    if counts[at] >= MASS * len(ordered) and len(ordered) - counts[at] >= FEWEST_OTHERS:
+        mass, share = float(values[at]), float(counts[at]) / len(ordered)
         ordered = ordered[ordered != mass]
     codes = _find_codes(values, counts, ordered)
     ordered = ordered[~np.isin(ordered, codes)]
@@ -158,17 +166,18 @@ def _find_codes(values: Array, counts: Array, ordered: Array) -> Array:
     low, centre, high = np.quantile(ordered, [0.25, 0.5, 0.75])
     unit = max(high - low, 1e-300) / (2.0 * NORMAL_MIDDLE)
     far = np.abs(values - centre) > CODE_FAR * unit
-    coded = far & ((counts >= CODE_REPEATS) | np.isin(values, KNOWN_CODES))
-    # Beyond the other cells, with a gap as wide as these reach.
-    rest = values[~coded]
-    if not coded.any() or len(rest) < 2:
-        return np.empty(0)
+    known = np.isin(values, KNOWN_CODES)
+    signed = np.isin(values, NEGATIVE_CODES)
+    if (values[~signed] < 0.0).any():
+        signed[:] = False
+    coded = (far & ((counts >= CODE_REPEATS) | known)) | signed
     inner = ordered[~np.isin(ordered, values[coded])]
-    if len(inner) < (1.0 - MOST_CODED) * len(ordered):
+    if not coded.any() or len(inner) < max((1.0 - MOST_CODED) * len(ordered), 2):
         return np.empty(0)
+    # Beyond the other cells, with a gap as wide as these reach.
     bottom, top = np.quantile(inner, [0.005, 0.995])
     away = (values < bottom - (centre - bottom)) | (values > top + (top - centre))
-    return np.asarray(values[coded & away])
+    return np.asarray(values[coded & (away | signed)])
 
 
 def _find_lowest(ordered: Array) -> float:
@@ -179,7 +188,8 @@ def _find_lowest(ordered: Array) -> float:
     plain, logs = _skewness(ordered), _skewness(np.log(positive))
     if plain <= SKEWED or logs > LESS_SKEWED * plain:
         return 0.0
-    return float(positive[int(LOWEST * len(positive))])
+    zeros = np.count_nonzero(ordered == 0.0) >= FEWEST_ZEROS
+    return float(positive[int(LOWEST * len(positive))]) * (1.0 if zeros else LOWER)
 
 
 def _skewness(ordered: Array) -> float:

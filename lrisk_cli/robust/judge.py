@@ -28,21 +28,18 @@ FEWEST_ROWS, THIN = 2, 5
 MASS, FEWEST_MASS, REPEATED = 0.1, 10, 0.5
 # It is at most so many deviations of the other targets from the nearest of them.
 APART = 2.0
-# Of a column, at most this fraction can be wrong cells; more are what the column holds.
-MOST_CELLS = 0.05
-# Columns of fewer values are codes and have no wrong cells.
+# Columns of fewer values are codes, and no row is remote in them.
 FEWEST_VALUES = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
-    """scores: (n,) errors in their standard deviations, or the farthest cell where that is wrong.
+    """scores: (n,) errors in their standard deviations.
 
     kinds: (n,) positions in KINDS. weights: (n,) probability that the error of a row is that of an
     inlier. fraction: of rows with wrong errors, estimated. threshold: the smallest score of an
-    outlier. scale: of the errors of inliers, in units of y. cells: (n,) the column of the wrong
-    cell, -1 for none. fit: None where the rows are too few to judge. alone: rows with the value
-    that the target holds so often, judged apart.
+    outlier. scale: of the errors of inliers, in units of y. fit: None where the rows are too few to
+    judge. alone: rows with the value that the target holds so often, judged apart.
     """
 
     scores: Array
@@ -52,7 +49,6 @@ class Judgement:
     threshold: float
     scale: float
     groups: tuple[Group, ...]
-    cells: NDArray[np.int32]
     fit: LinearFit | None
     alone: Flags
     skewness: float = 0.0
@@ -82,8 +78,7 @@ def judge_errors(
     first: the judgement by the linear one.
     """
     n, p = rows.shape
-    remote, cell_scores, cells = _screen(rows, p)
-    part = _conclude(rows, z, predicted, (remote, cell_scores, cells), float(max(n - p, 1)), seed)
+    part = _conclude(rows, z, predicted, _remote(rows, p), float(max(n - p, 1)), seed)
     return replace(part, scale=first.scale, fit=first.fit, alone=first.alone, thin=first.thin)
 
 
@@ -92,21 +87,15 @@ def _judge(rows: Rows, y: Array, *, constant: bool, seed: int, alone: Flags) -> 
     if n < FEWEST_ROWS * p + 2:
         return _undecided(y, alone)
     fit = fit_linear(rows, y, seed=seed)
-    screened = _screen(rows, p - constant)
-    part = _conclude(rows, fit.scores, y - fit.errors, screened, float(n - p), seed)
+    remote = _remote(rows, p - constant)
+    part = _conclude(rows, fit.scores, y - fit.errors, remote, float(n - p), seed)
     return replace(part, scale=fit.scale, fit=fit, alone=alone, thin=n < THIN * p)
 
 
 def _conclude(
-    rows: Rows,
-    z: Array,
-    predicted: Array,
-    screened: tuple[Flags, Array, NDArray[np.int32]],
-    n_free: float,
-    seed: int,
+    rows: Rows, z: Array, predicted: Array, remote: Flags, n_free: float, seed: int
 ) -> Judgement:
-    """What standardised errors and the cells say together. predicted: (n,)."""
-    remote, cell_scores, cells = screened
+    """What standardised errors say. predicted, remote: (n,)."""
     found = find_outlying(z, n_free)
     if found.flags.any():
         scales = local_scales(rows, predicted, np.abs(z), seed=seed)
@@ -114,9 +103,7 @@ def _conclude(
         z = z / scales
         found = find_outlying(z, n_free)
     kinds = _kinds(z, found, remote, n_free)
-    kinds[(cells >= 0) & ((kinds == PLAIN) | (kinds == TAIL))] = CELL
     scores = np.abs(z)
-    np.maximum(scores, cell_scores, out=scores, where=cells >= 0)
     outliers = (kinds != PLAIN) & (kinds != TAIL)
     return Judgement(
         scores=scores,
@@ -126,7 +113,6 @@ def _conclude(
         threshold=float(scores[outliers].min()) if outliers.any() else float(scores.max()),
         scale=1.0,
         groups=found.groups,
-        cells=cells,
         fit=None,
         alone=np.zeros(len(z), np.bool_),
         skewness=found.skewness,
@@ -145,11 +131,10 @@ def _kinds(z: Array, found: Outlying, remote: Flags, n_free: float) -> NDArray[n
     return kinds
 
 
-def _screen(rows: Rows, n_columns: int) -> tuple[Flags, Array, NDArray[np.int32]]:
-    """Rows remote in a column; the score and the column of the farthest cell that is wrong."""
+def _remote(rows: Rows, n_columns: int) -> Flags:
+    """Rows far out in one of their columns. (n,)."""
     n = rows.shape[0]
-    remote, scores = np.zeros(n, np.bool_), np.zeros(n)
-    cells = np.full(n, -1, np.int32)
+    remote = np.zeros(n, np.bool_)
     for j in range(n_columns):
         column = rows.column(j)
         centre = float(np.median(column))
@@ -157,14 +142,8 @@ def _screen(rows: Rows, n_columns: int) -> tuple[Flags, Array, NDArray[np.int32]
         if mad == 0.0 or len(np.unique(column[: 50 * FEWEST_VALUES])) < FEWEST_VALUES:
             continue
         u = np.clip((column - centre) / mad, -1e100, 1e100)
-        found = find_outlying(u, float(n))
-        flags = found.flags
-        remote |= flags
-        if found.groups or flags.mean() > MOST_CELLS:
-            continue
-        farther = flags & (np.abs(u) > scores)
-        scores[farther], cells[farther] = np.abs(u[farther]), j
-    return remote, scores, cells
+        remote |= find_outlying(u, float(n)).flags
+    return remote
 
 
 def _mass(y: Array) -> Flags:
@@ -191,14 +170,13 @@ def _with_mass(part: Judgement, kept: NDArray[np.intp], alone: Flags) -> Judgeme
     """A judgement of the rows `kept`, as one of all: the others are no outliers."""
     n = len(alone)
     scores, weights = np.zeros(n), np.ones(n)
-    kinds, cells = np.zeros(n, np.int8), np.full(n, -1, np.int32)
-    scores[kept], weights[kept] = part.scores, part.weights
-    kinds[kept], cells[kept] = part.kinds, part.cells
+    kinds = np.zeros(n, np.int8)
+    scores[kept], weights[kept], kinds[kept] = part.scores, part.weights, part.kinds
     share = len(kept) / n
     groups = tuple(Group(each.centre, each.share * share) for each in part.groups)
     return replace(
         part, scores=scores, kinds=kinds, weights=weights, fraction=part.fraction * share,
-        groups=groups, cells=cells, alone=alone,
+        groups=groups, alone=alone,
     )  # fmt: skip
 
 
@@ -209,5 +187,5 @@ def _undecided(y: Array, alone: Flags) -> Judgement:
     scale = MAD_TO_DEVIATION * float(np.median(sizes)) or float(sizes.max()) or 1.0
     return Judgement(
         sizes / scale, np.zeros(n, np.int8), np.ones(n), 0.0, float((sizes / scale).max()), scale,
-        (), np.full(n, -1, np.int32), None, alone,
+        (), None, alone,
     )  # fmt: skip

@@ -22,6 +22,8 @@ OFF_WIDTH, LEAST_ROWS = 0.1, 5.0
 POINTS, LARGEST, ROUNDS = 200, 40, 150
 # A valley before a group: windows tried, and standard deviations of the difference of the counts.
 VALLEY_STEPS, VALLEY = 40, 1.5
+# A group behind a valley so deep is no tail, however skewed the core is.
+DEEP = 2.5
 # A group is one whose deviation is at most this fraction of its distance; others are scattered.
 TIGHT = 0.35
 # No row within so many standard deviations is an outlier, nor where EXPECTED of the rows are
@@ -38,10 +40,14 @@ TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows whose errors lie around one centre off zero, in standard deviations, and their share."""
+    """Rows whose errors lie around one centre off zero, in standard deviations, and their share.
+
+    valley: before it, in standard deviations of the counts.
+    """
 
     centre: float
     share: float
+    valley: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,11 +84,13 @@ def find_outlying(z: Array, n_free: float) -> Outlying:
     if g == 0.0:
         return found
     straight = _find_symmetric(straighten(z, rest, g), n_free)
-    outlying = np.minimum(found.outlying, straight.outlying)
+    deep = tuple(group for group in found.groups if group.valley > DEEP)
+    apart = np.isin(np.sign(z), [np.sign(group.centre) for group in deep])
+    outlying = np.where(apart, found.outlying, np.minimum(found.outlying, straight.outlying))
     flagged = np.abs(z[outlying > 0.5])
     threshold = float(flagged.min()) if len(flagged) else float(np.abs(z).max())
-    fraction = min(found.fraction, straight.fraction)
-    groups = found.groups if straight.groups else ()
+    fraction = min(found.fraction, max(straight.fraction, sum(group.share for group in deep)))
+    groups = found.groups if straight.groups else deep
     return Outlying(outlying, fraction, threshold, groups, g)
 
 
@@ -201,24 +209,25 @@ def _outside(
         if share < least:
             continue
         peak = int(np.argmax(np.where(apart, here, -1.0)))
-        if _has_valley(ordered, float(m[peak]), float(w[peak])):
+        valley = _valley(ordered, float(m[peak]), float(w[peak]))
+        if valley > VALLEY:
             out[np.flatnonzero(mine)[apart]] = True
             mean_of, around = m[apart], p[apart] / share
             centre = float(mean_of @ around)
             spread = float(np.sqrt(around @ (np.square(mean_of - centre) + np.square(w[apart]))))
             if spread <= TIGHT * abs(centre):
-                groups.append(Group(centre, share))
+                groups.append(Group(centre, share, valley))
     return out, tuple(groups)
 
 
-def _has_valley(ordered: Array, centre: float, width: float) -> bool:
-    """Whether fewer values, by more than chance, lie somewhere between zero and the centre of a
-    group than around that centre, in windows of the same width.
+def _valley(ordered: Array, centre: float, width: float) -> float:
+    """By how much fewer values lie somewhere between zero and the centre of a group than around
+    that centre, in windows of the same width; in standard deviations of the difference.
     """
     at = np.append(np.linspace(0.0, centre, VALLEY_STEPS)[1:-1], centre)
     inside = np.searchsorted(ordered, at + width) - np.searchsorted(ordered, at - width)
     fewest, around = float(inside[:-1].min()), float(inside[-1])
-    return around - fewest > VALLEY * float(np.sqrt(around + fewest))
+    return (around - fewest) / float(np.sqrt(max(around + fewest, 1.0)))
 
 
 def _posterior(at: Array, mean: Array, width: Array, shares: Array, out: Flags) -> Array:
