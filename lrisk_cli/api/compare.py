@@ -12,6 +12,7 @@ from lrisk_cli.api.figure_gates import (
 )
 from lrisk_cli.baselines.registry import parse_baselines
 from lrisk_cli.design.design import DesignOptions, read_design
+from lrisk_cli.design.groups import require_groups
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, UsageError, opt
 from lrisk_cli.evaluation.checks import Checks
@@ -25,6 +26,7 @@ from lrisk_cli.evaluation.corruption import parse_corruption
 from lrisk_cli.evaluation.metrics import Figures, tally_figures
 from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.options.grouping import Grouping
 from lrisk_cli.evaluation.registry import needs_of_comparisons
 from lrisk_cli.evaluation.splits import folds, hold_out
 from lrisk_cli.evaluation.table_evaluation import tally_table
@@ -47,6 +49,7 @@ from lrisk_cli.models.options import (
 )
 from lrisk_cli.names import Unseen
 from lrisk_cli.progress import Report, silent
+from lrisk_cli.risk.groups import GroupRisk
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.solvers.select import minimises
 from lrisk_cli.tables.inputs import Inputs
@@ -114,17 +117,20 @@ def make_job(
     *,
     html: str | None,
     gates: Gates | None = None,
+    grouping: Grouping | None = None,
 ) -> Job:
     """What the options ask for; impossible ones are refused."""
     methods, seed = asked.methods, asked.seed
     planted = None if methods.corrupt is None else parse_corruption(methods.corrupt)
     eps = methods.expected(None if planted is None else planted.fraction)
-    fits = asked.make_fits(eps)
+    fits, by = asked.make_fits(eps), () if grouping is None else grouping.columns
+    for risk in (each.risk for each in fits if isinstance(each.risk, GroupRisk)):
+        require_groups(risk, by)
     scaling, _ = choose_scaling(columns.scaling, columns.standardize, ())
     design = suit_columns(columns.parse(), fits[0].loss)
-    design = replace(design, unseen=Unseen.OTHER, scaling=scaling)
+    design = replace(design, unseen=Unseen.OTHER, scaling=scaling, by=by)
     plan = ComparisonPlan(fits, parse_baselines(methods.rival), planted, eps, seed)
-    checks = make_figure_checks(gates or Gates(), "compare", needs_of_comparisons)
+    checks = make_figure_checks(gates or Gates(), "compare", needs_of_comparisons, by)
     return Job(data.parse(), columns.dtypes, design, plan, splits, html, checks)
 
 

@@ -21,10 +21,19 @@ from lrisk_cli.evaluation.cluster_evaluation import (
 )
 from lrisk_cli.evaluation.coverage import Coverage
 from lrisk_cli.evaluation.gates import GateResult
+from lrisk_cli.evaluation.group_figures import ByGroup
+from lrisk_cli.evaluation.group_gates import group_values, make_canonical
+from lrisk_cli.evaluation.group_risks import (
+    groups_of_model,
+    make_grouped,
+    note_groups,
+    split_risks,
+)
 from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.metrics import Figures, Intervals, error_names_of, parse_risks
 from lrisk_cli.evaluation.options.evaluating import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.options.grouping import Grouping
 from lrisk_cli.evaluation.page_rows import EvaluatedRows, PageRows
 from lrisk_cli.evaluation.rankings import losses_columns
 from lrisk_cli.evaluation.registry import (
@@ -64,7 +73,7 @@ class Job:
     """What to evaluate, and where the results go.
 
     make_checks: the gates, once it is known which metrics the model has. seed: of bootstrap
-    intervals, None for none. label, inliers: of clusters only.
+    intervals, None for none. label, inliers: of clusters only. by: columns of groups.
     """
 
     model: str
@@ -83,6 +92,7 @@ class Job:
     threshold: float | None = None
     held_out: bool = False
     interval: float | None = None
+    by: tuple[str, ...] = ()
 
     def outputs(self, checks: Checks) -> list[str | None]:
         """The losses, the page and the results of the gates; None for those not asked for."""
@@ -102,6 +112,7 @@ def make_job(
     seed: int,
     html: str | None,
     image_shape: str | None,
+    grouping: Grouping | None = None,
 ) -> Job:
     """What the options ask for; impossible ones are refused."""
     return Job(
@@ -121,6 +132,7 @@ def make_job(
         threshold=risks.threshold,
         held_out=risks.held_out,
         interval=intervals.interval,
+        by=() if grouping is None else grouping.columns,
     )
 
 
@@ -130,7 +142,7 @@ class Evaluation:
 
     rows: what a page draws, where one was asked for. classes: rows by true and predicted class, of
     a classifier. threshold: at which the second of two classes is predicted, if it was given.
-    level: of the intervals, if any.
+    level: of the intervals, if any. by_group: the groups, where their columns were named.
     """
 
     path: str
@@ -148,6 +160,7 @@ class Evaluation:
     classes: ClassTally | None = None
     threshold: float | None = None
     level: float | None = None
+    by_group: ByGroup | None = None
 
     @property
     def confusion(self) -> Confusion | None:
@@ -187,18 +200,7 @@ def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluat
     model = load_beside(job.model, job.data.names)
     _check_threshold(job, model)
     if isinstance(model, ClusterModel):
-        if job.seed is not None:
-            raise InvalidOption(
-                "intervals", f": {job.model} holds clusters, which have none; leave it out"
-            )
-        if job.held_out:
-            raise InvalidOption(
-                "held_out", f": {job.model} holds clusters, which hold out no rows; leave it out"
-            )
-        if job.interval is not None:
-            raise InvalidOption(
-                "interval", f": {job.model} holds clusters, which predict no target; leave it out"
-            )
+        _refuse_for_clusters(job)
         model = with_policies(job.model, model, job.missing, job.unseen, job.exposure)
         return _evaluate_clusters(job, model, report, force=force)
     if job.label is not None:
@@ -215,6 +217,18 @@ def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluat
         require_holdout(job.model, model, job.missing)
     model = with_policies(job.model, model, job.missing, job.unseen, job.exposure)
     return _evaluate(job, model, report, force=force)
+
+
+def _refuse_for_clusters(job: Job) -> None:
+    """Refuse what only models of a target have."""
+    for option, asked, why in (
+        ("intervals", job.seed is not None, "which have none"),
+        ("held_out", job.held_out, "which hold out no rows"),
+        ("interval", job.interval is not None, "which predict no target"),
+        ("by", bool(job.by), "which are groups themselves"),
+    ):
+        if asked:
+            raise InvalidOption(option, f": {job.model} holds clusters, {why}; leave it out")
 
 
 def _check_threshold(job: Job, model: Model | ClusterModel) -> None:
@@ -251,20 +265,28 @@ def _open(job: Job, model: Model | ClusterModel, checks: Checks, *, force: bool)
 
 
 def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluation:
-    checks = job.make_checks(
-        lambda name: metric_name(name, model.task, error_names_of(model), model.target.classes)
-    )
+    def spell(name: str) -> str:
+        return metric_name(name, model.task, error_names_of(model), model.target.classes)
+
+    checks = job.make_checks(make_canonical(spell, job.by))
     _check_level(job, checks)
-    asked = (*parse_risks(job.risks), *parse_risks(checks.risks or ["mean"]))
-    spectra: tuple[Spectrum, ...] = tuple(dict.fromkeys(asked))
+    of_rows, of_groups = split_risks([*job.risks, *checks.group_risks], job.by)
+    asked = (*parse_risks(of_rows), *parse_risks(checks.risks or ["mean"]))
     table = _open(job, model, checks, force=force)
+    grouped = make_grouped(model, table, job.by, checks.errors)
+    of_groups = groups_of_model(model, grouped, of_groups)
+    within = (risk.within for risk in of_groups)
+    spectra: tuple[Spectrum, ...] = tuple(dict.fromkeys((*asked, *within)))
     held_out = _find_held_out(model, table, report) if job.held_out else None
     covered = Coverage(model, job.interval, job.model)
     seen = PageRows() if checks.github or job.page is not None else None
     tally = tally_table(
         model, table, job.id_column, keep=job.losses is not None, report=report, seen=seen,
         asked=checks.errors, threshold=job.threshold, held_out=held_out, covered=covered,
+        grouped=grouped,
     )  # fmt: skip
+    by_group = grouped.finish(spectra, intervals=job.seed is not None) if grouped else None
+    others = group_values(checks.of_groups, by_group)
     if job.losses is not None and tally.kept is not None:
         write_table(job.losses, _losses_columns(model, tally.kept))
     figures, intervals = figures_of_losses(tally.losses, spectra, job.seed, report)
@@ -273,13 +295,15 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         figures |= intervals_of_rows
     ascending = tally.losses.losses
     paged = job.page is not None and seen is not None
-    of_rows = figures_of(tally.rows, [Needs.ROWS, Needs.CELLS])
+    if by_group is not None:
+        figures = {**{str(risk): by_group.risk(risk) for risk in of_groups}, **figures}
+    others |= figures_of(tally.rows, [Needs.ROWS, Needs.CELLS])
     classes = tally.losses.classes
     means = None if classes is None else classes.means
     warnings = warn_of_table(model, figures, tally.spread, tally.digest.text, table.paths, means)
-    others = of_rows | figures_of(model.fit, [Needs.FIT]) | count_warnings(warnings)
+    others |= figures_of(model.fit, [Needs.FIT]) | count_warnings(warnings)
     others |= intervals_of_rows
-    notes = covered.notes(tally.digest.text)
+    notes = (*covered.notes(tally.digest.text), *note_groups(model, job.by))
     return Evaluation(
         path=job.model,
         model=model,
@@ -296,6 +320,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         classes=classes,
         threshold=job.threshold,
         level=job.interval,
+        by_group=by_group,
     )
 
 

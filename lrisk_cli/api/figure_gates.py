@@ -1,11 +1,12 @@
 """Gates of commands that fit: on the figures of each model, and on the warnings."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lrisk_cli.design.design import RawDesign, find_task, see_target
 from lrisk_cli.evaluation.checks import Checks, make_checks
 from lrisk_cli.evaluation.gates import Figures, GateResult, NamedGateResults, check_gates
+from lrisk_cli.evaluation.group_gates import group_values, make_canonical
 from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.registry import figures_of, spell_metric
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 Known = Callable[[Task, Collection[str]], frozenset[Needs]]
 
 
-def make_figure_checks(gates: Gates, command: str, known: Known) -> Checks:
-    """The gates, of metrics of any task as long as it is not known."""
+def make_figure_checks(gates: Gates, command: str, known: Known, by: Sequence[str] = ()) -> Checks:
+    """The gates, of metrics of any task as long as it is not known. by: columns of groups."""
     needs = known(Task.AUTO, ())
-    return make_checks(gates, command, lambda text: spell_metric(text, needs))
+    spell = make_canonical(lambda text: spell_metric(text, needs), by)
+    return make_checks(gates, command, spell)
 
 
 def with_task(
@@ -34,7 +36,9 @@ def with_task(
     task, _ = find_task(raw, asked)
     classes, _ = see_target(raw, asked)
     needs = known(task, loss.resolve(task).make(len(classes)).metrics)
-    return checks.respelled(lambda text: spell_metric(text, needs, classes))
+    columns = () if raw.groups is None else raw.groups.columns
+    spell = make_canonical(lambda text: spell_metric(text, needs, classes), columns)
+    return checks.respelled(spell)
 
 
 def check_fits(checks: Checks, fits: "Fits") -> NamedGateResults:
@@ -43,6 +47,7 @@ def check_fits(checks: Checks, fits: "Fits") -> NamedGateResults:
         each.model.risk: {
             **(each.tested or each.figures["training"]),
             **figures_of(each.model.fit, [Needs.FIT]),
+            **group_values(checks.of_groups, each.tested_groups),
         }
         for each in fits.results
     }

@@ -12,11 +12,14 @@ from lrisk_cli.models.fitting import Scores, score_design
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.progress import Report
+from lrisk_cli.risk.groups import GroupRisk, parse_fit_risk
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.table import Table
 
 if TYPE_CHECKING:
+    from lrisk_cli.design.groups import RowGroups
     from lrisk_cli.evaluation.checks import Checks
+    from lrisk_cli.evaluation.group_figures import GroupTally
 
 
 class Evaluated(Protocol):
@@ -33,10 +36,11 @@ class Evaluated(Protocol):
 
 
 class _Asked(NamedTuple):
-    """Error metrics beyond the usual ones, and risks."""
+    """Error metrics beyond the usual ones, and risks of rows and of groups."""
 
     errors: Sequence[str]
     spectra: Sequence[Spectrum]
+    group_risks: Sequence[GroupRisk] = ()
 
 
 def evaluate(
@@ -55,7 +59,8 @@ def evaluate(
     checks: gates, which may ask for more figures. paged, scored: keep also what a page draws of the
     rows, and what a file lists of them.
     """
-    asked = _Asked(() if checks is None else checks.errors, _spectra(checks))
+    errors = () if checks is None else checks.errors
+    asked = _Asked(errors, _spectra(checks), _group_risks(results, checks))
     designs = {"training": design} | ({} if held_out is None else {"held out": held_out})
     for name, rows in designs.items():
         for each in _subjects(results):
@@ -93,13 +98,46 @@ def _add_figures(each: Evaluated, name: str, design: Design, scored: Scores, ask
     """The figures on the rows of a design."""
     tally = Tally(reported_errors(each.model, asked.errors))
     tally.add(scored.losses, design.targets, scored.predictions, scored.probabilities)
+    groups = design.groups
+    if groups is None:
+        each.take(name, tally, asked.spectra)
+        return
+    from lrisk_cli.evaluation.group_figures import GroupTally
+
+    grouped = GroupTally(reported_errors(each.model, asked.errors))
+    grouped.add(scored.losses, design.targets, scored.predictions, scored.probabilities)
     each.take(name, tally, asked.spectra)
+    _take_groups(each, name, grouped, groups, asked)
+
+
+def _take_groups(
+    each: Evaluated, name: str, tally: "GroupTally", groups: "RowGroups", asked: _Asked
+) -> None:
+    """The figures of the groups, and the risks of groups among those of all rows."""
+    within = (risk.within for risk in asked.group_risks)
+    spectra = tuple(dict.fromkeys((*asked.spectra, *within)))
+    found = tally.finish(groups, spectra, intervals=True)
+    risks = {str(risk): found.risk(risk) for risk in asked.group_risks}
+    each.figures[name] = {**risks, **each.figures[name]}
+    if isinstance(each, FitResult):
+        each.groups[name] = found
+
+
+def _group_risks(results: Sequence[FitResult], checks: "Checks | None") -> tuple[GroupRisk, ...]:
+    """The risks of groups that were minimised, and those of gates."""
+    minimised = [each.model.group_risk for each in results]
+    gated = [] if checks is None else map(parse_fit_risk, checks.group_risks)
+    return tuple(
+        dict.fromkeys(risk for risk in (*minimised, *gated) if isinstance(risk, GroupRisk))
+    )
 
 
 def _evaluate_table(
     results: Sequence[FitResult], table: Table, report: Report, asked: _Asked
 ) -> None:
     """Add the figures of each model on a table, which is read once; they encode it alike."""
+    from lrisk_cli.design.groups import GroupCollector
+    from lrisk_cli.evaluation.group_figures import GroupTally
     from lrisk_cli.evaluation.page_rows import PageRows
     from lrisk_cli.evaluation.table_evaluation import make_tally
     from lrisk_cli.models.scoring import RowTally, columns_of, score_table
@@ -109,18 +147,29 @@ def _evaluate_table(
     tallies = [make_tally(model, asked.errors) for model in models]
     views = [PageRows(tally.classes) for tally in tallies]
     first = models[0]
-    columns, digest = columns_of(first.encoding), RowDigest()
+    by = results[0].groups["training"].columns if results[0].groups else ()
+    columns, digest = list(dict.fromkeys([*columns_of(first.encoding), *by])), RowDigest()
+    collector = GroupCollector(by) if by else None
+    grouped = [GroupTally(reported_errors(model, asked.errors)) for model in models]
     for scored, _ in score_table(first, table, columns, None, RowTally(), report):
         targets = scored.known_targets
         digest.add(scored.encoded.rows, targets)
-        for model, tally, view in zip(models, tallies, views, strict=True):
+        if collector is not None:
+            collector.add(scored.batch, scored.kept)
+        for model, tally, view, own in zip(models, tallies, views, grouped, strict=True):
             Z, exposure = model.margins(scored.encoded.rows), scored.encoded.exposure
             predictions = model.predict(Z, exposure)
             losses = model.losses(Z, targets, exposure)
-            tally.add(losses, targets, predictions, model.row_loss.probabilities(Z))
+            probabilities = model.row_loss.probabilities(Z)
+            tally.add(losses, targets, predictions, probabilities)
+            if collector is not None:
+                own.add(losses, targets, predictions, probabilities)
             view.add(scored.rows, losses, None, targets, predictions)
-    for each, tally in zip(subjects, tallies, strict=True):
+    groups = None if collector is None else collector.finish()
+    for each, tally, own in zip(subjects, tallies, grouped, strict=True):
         each.take("test", tally, asked.spectra)
+        if groups is not None:
+            _take_groups(each, "test", own, groups, asked)
     for result, tally, view in zip(results, tallies, views, strict=False):
         result.seen["test"] = (tally.losses, view)
         result.warnings = warn_of_learned_rows(result.model.fit, digest.text)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from lrisk_cli.api.fit import Job
 from lrisk_cli.api.fit_files import FitFiles, name_files
+from lrisk_cli.design.groups import require_groups
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.options.grouping import Grouping
 from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.features.features import FeatureOptions
 from lrisk_cli.features.options import Embedding, KernelOptions
@@ -25,6 +27,7 @@ from lrisk_cli.models.options import (
     suit_columns,
 )
 from lrisk_cli.names import DEFAULT_RISK, FORMER_RISK, ConformalName, RowNorm, SolverName, Task
+from lrisk_cli.risk.groups import GroupRisk
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.solvers.select import SolverOptions
 from lrisk_cli.solvers.solution import Limits
@@ -54,6 +57,7 @@ def make_job(
     html: str | None,
     gates: Gates | None = None,
     after: AfterFit | None = None,
+    grouping: Grouping | None = None,
 ) -> Job:
     """What the options ask for; impossible ones are refused."""
     after = after or AfterFit()
@@ -68,13 +72,16 @@ def make_job(
     how = solver.parse(seed, track_ranks=bool(asked.trace or asked.html))
     features = embedding.parse(kernel.parse())
     fits = make_fits(model, how, stopping.parse(), features)
-    by, notes = choose_scaling(
+    by = () if grouping is None else grouping.columns
+    check_groups(fits, by, validation, output)
+    scaling, notes = choose_scaling(
         columns.scaling, columns.standardize, model.risks, robust=model.robust
     )
     design = suit_columns(
         replace(
             columns.parse(),
-            scaling=by,
+            scaling=scaling,
+            by=by,
             divider=validation.divider,
             spare=_spare(output),
             scale_features=features.row_norm is RowNorm.NONE,
@@ -105,8 +112,24 @@ def make_job(
         ),
         after=after,
         folds=make_folds(validation, after, seed),
-        checks=_make_checks(gates),
+        checks=_make_checks(gates, by),
     )
+
+
+def check_groups(
+    fits: Sequence[FitOptions], by: Sequence[str], validation: Validation, output: FitOutput
+) -> None:
+    """Refuse a risk of groups without their columns, or where one of rows is needed."""
+    for risk in (each.risk for each in fits if isinstance(each.risk, GroupRisk)):
+        require_groups(risk, by)
+        if output.theory:
+            raise InvalidOption("theory", f"is about risks of rows and {risk} is one of groups")
+        if validation.cv is not None and validation.select_by is None:
+            add = opt("select_by", "mean")
+            raise InvalidOption(
+                "cv",
+                f"cannot choose by {risk}: a fold may lack groups; add {add} or another metric",
+            )
 
 
 def _spare(output: FitOutput) -> tuple[tuple[str, str], ...]:
@@ -119,14 +142,14 @@ def _spare(output: FitOutput) -> tuple[tuple[str, str], ...]:
     return (("trace_rows", output.trace_rows),)
 
 
-def _make_checks(gates: Gates | None) -> "Checks | None":
+def _make_checks(gates: Gates | None, by: Sequence[str]) -> "Checks | None":
     """The gates, where there are any."""
     if gates is None or not gates.asked:
         return None
     from lrisk_cli.api.figure_gates import make_figure_checks
     from lrisk_cli.evaluation.registry import needs_of_fits
 
-    return make_figure_checks(gates, "fit", needs_of_fits)
+    return make_figure_checks(gates, "fit", needs_of_fits, by)
 
 
 def make_fits(

@@ -18,6 +18,7 @@ from lrisk_cli.warnings import Warnings, each_once
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.gates import NamedGateResults
+    from lrisk_cli.evaluation.group_figures import ByGroup
     from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
     from lrisk_cli.evaluation.page_rows import EvaluatedRows, PageRows
     from lrisk_cli.evaluation.selection import CrossValidation
@@ -51,6 +52,7 @@ class FitResult:
     scored: only where a file is to hold it. seconds: those of the solver. seen: for a page, losses
     and what it shows of the rows, by the rows they are of. means: of class probabilities, by rows
     too. reference: the ordinary fit, if wanted; theory: what the theorems say, if wanted.
+    groups: by the rows they are of, where columns of groups are named.
     """
 
     fitted: Fitted
@@ -63,6 +65,7 @@ class FitResult:
     means: dict[str, "MeanProbabilities"] = field(default_factory=dict)
     reference: Reference | None = None
     theory: "Theory | None" = None
+    groups: "dict[str, ByGroup]" = field(default_factory=dict)
 
     def keep_records(self, choice: "CrossValidation | None", holdout: Any) -> None:
         """Let the model say how it was chosen, and which rows were held out."""
@@ -100,6 +103,11 @@ class FitResult:
     def tested(self) -> Figures | None:
         """The figures of the rows to test on."""
         return next((self.figures[name] for name in self.figures if name != "training"), None)
+
+    @property
+    def tested_groups(self) -> "ByGroup | None":
+        """The groups of the rows to test on, or else of those learned from."""
+        return list(self.groups.values())[-1] if self.groups else None
 
     def evaluated_rows(self) -> "list[EvaluatedRows]":
         """What a page draws of the rows, where a page was asked for."""

@@ -8,6 +8,7 @@ from lrisk_cli.commands.options.declared import only, vary, without
 from lrisk_cli.design.options import Columns
 from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.options.grouping import Grouping
 from lrisk_cli.evaluation.registry import list_metrics, needs_of_comparisons
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import ModelOptions, Penalty, RowLoss
@@ -24,6 +25,10 @@ FAIL_ON = (
     "Exit with 1 if this holds for the mean over the splits of any risk, for example "
     "'rmse>1'; repeatable. Any risk of the losses, "
     f"{list_metrics(needs_of_comparisons(Task.AUTO))}."
+)
+BY = (
+    "Report the worst group of each method too, by the cells of these columns, and let a risk of "
+    "groups be of them; they are features only if `features` names them."
 )
 
 
@@ -43,6 +48,7 @@ def compare(
     stopping: Annotated[Stopping, without("require_convergence")],
     solver: Solver,
     splits: ComparisonSplits,
+    grouping: Annotated[Grouping, vary("by", help=BY)],
     gates: Annotated[Gates, NO_BASELINE, vary("fail_on", help=FAIL_ON)],
     page: Page,
     document: Document,
@@ -67,7 +73,7 @@ def compare(
     from lrisk_cli.reports.progress import ProgressDisplay
 
     fits = FitsOptions(methods, loss, penalty, smoothing, kernel, stopping, solver, seed.seed)
-    job = make_job(data, columns, fits, splits, html=page.html, gates=gates)
+    job = make_job(data, columns, fits, splits, html=page.html, gates=gates, grouping=grouping)
     with ProgressDisplay("compare", quiet=messages.quiet, bar=messages.progress) as report:
         comparison = run(job, report, force=files.force)
         if page.html is not None:

@@ -9,6 +9,7 @@ from lrisk_cli.commands.predict import MISSING
 from lrisk_cli.design.options import EXPOSURE, Columns
 from lrisk_cli.evaluation.options.evaluating import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.options.grouping import Grouping
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, OF_LABELS, list_metrics, needs_of
 from lrisk_cli.models.options import ModelFile, PredictionInterval
 from lrisk_cli.names import Task
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 FAIL_ON = (
     "Exit with 1 if this holds, for example 'superquantile:0.9>1.5'; repeatable. Any risk, "
     f"{list_metrics(needs_of(Task.AUTO))}; of clusters, any risk, {list_metrics(OF_CLUSTERS)}, and "
-    f"with `label` {list_metrics(OF_LABELS)}."
+    f"with `label` {list_metrics(OF_LABELS)}. With `by`, 'worst:METRIC', 'gap:METRIC' and "
+    "'group[COLUMN=VALUE]:METRIC'."
 )
 
 
@@ -39,6 +41,7 @@ def evaluate(
     ],
     labels: Labels,
     risks: EvaluatedRisks,
+    grouping: Grouping,
     interval: PredictionInterval,
     seed: Annotated[Seed, vary("seed", help="Seed of the bootstrap.", panel="Validation")],
     gates: Annotated[Gates, vary("fail_on", help=FAIL_ON)],
@@ -65,7 +68,7 @@ def evaluate(
 
     job = make_job(
         model, data, columns, labels, risks, interval, gates, output,
-        seed=seed.seed, html=page.html, image_shape=page.image_shape,
+        seed=seed.seed, html=page.html, image_shape=page.image_shape, grouping=grouping,
     )  # fmt: skip
     with ProgressDisplay("evaluate", quiet=messages.quiet, bar=messages.progress) as report:
         found = run(job, report, force=files.force)

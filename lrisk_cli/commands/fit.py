@@ -8,6 +8,7 @@ from lrisk_cli.commands.options.declared import vary
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import ExitCode
 from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.options.grouping import Grouping
 from lrisk_cli.evaluation.options.validation import Validation
 from lrisk_cli.evaluation.registry import list_metrics, needs_of_fits
 from lrisk_cli.features.options import Embedding, KernelOptions
@@ -27,6 +28,10 @@ FAIL_ON = (
     "rows to test on, or else of those learned from: any risk, "
     f"{list_metrics(needs_of_fits(Task.AUTO))}."
 )
+BY = (
+    "Report each group of rows too, by the cells of these columns, and let a risk of groups be of "
+    "them; they are features only if `features` names them."
+)
 
 
 def fit(
@@ -36,6 +41,7 @@ def fit(
     kernel: KernelOptions,
     embedding: Embedding,
     validation: Validation,
+    grouping: Annotated[Grouping, vary("by", help=BY)],
     after: AfterFit,
     gates: Annotated[Gates, NO_BASELINE, vary("fail_on", help=FAIL_ON)],
     output: FitOutput,
@@ -65,7 +71,7 @@ def fit(
 
     job = make_job(
         data, columns, model, kernel, embedding, validation, output, stopping, solver,
-        seed=seed.seed, html=page.html, gates=gates, after=after,
+        seed=seed.seed, html=page.html, gates=gates, after=after, grouping=grouping,
     )  # fmt: skip
     if output.dry_run:
         _show_plan(job, as_json=document.json, quiet=messages.quiet, bar=messages.progress)

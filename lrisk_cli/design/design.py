@@ -10,6 +10,7 @@ import numpy.typing as npt
 from lrisk_cli.design.columns.base import Feature
 from lrisk_cli.design.duplicate_rows import note_duplicates
 from lrisk_cli.design.encoding import EncodedBatch, Encoding, Filler, unseen_cell
+from lrisk_cli.design.groups import RowGroups, find_group_columns, read_groups
 from lrisk_cli.design.hints import find_hints
 from lrisk_cli.design.learning import (
     decide_task,
@@ -58,6 +59,7 @@ class DesignOptions:
     for losses that take one. scale_target, scale_features: whether they may be standardised at all.
     divider: the column by which rows are divided into folds, and the option that names it. spare:
     columns that have another use, by the option that names them; they are features only if named as
+    such. by: texts that name the columns of groups, which are no features either unless named as
     such. pixels: the features are grey values, so few whole numbers are no codes. on_scale: the
     logarithm of the target that is fitted, if any.
     """
@@ -80,6 +82,7 @@ class DesignOptions:
     scale_features: bool = True
     divider: tuple[str, str] | None = None
     spare: tuple[tuple[str, str], ...] = ()
+    by: tuple[str, ...] = ()
     pixels: bool = False
     on_scale: TargetScale = TargetScale.NONE
 
@@ -92,7 +95,8 @@ class Design:
     where there is no target.
     row_numbers: (n,) where they stand in the table. ids: their id column, as the file has it.
     counts, fingerprint and notes are those of the whole table, held-out rows included. exposure:
-    (n,), where a column of the table holds it. label, allowance: of the table.
+    (n,), where a column of the table holds it. label, allowance: of the table. groups: of the rows,
+    where columns of groups are named.
     """
 
     rows: Rows
@@ -107,6 +111,7 @@ class Design:
     exposure: Array | None = None
     label: str = ""
     allowance: Allowance | None = None
+    groups: RowGroups | None = None
 
     def take(self, rows: npt.NDArray[np.intp]) -> "Design":
         """Some of its rows; all that describes the table stays."""
@@ -118,18 +123,23 @@ class Design:
             row_numbers=self.row_numbers[rows],
             ids=None if self.ids is None else self.ids.take(arrow_of(rows)),
             exposure=None if self.exposure is None else self.exposure[rows],
+            groups=None if self.groups is None else self.groups.take(rows),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class RawDesign:
-    """The columns of a table as they were read, before anything was learned from them."""
+    """The columns of a table as they were read, before anything was learned from them.
+
+    groups: of all rows of the table, where columns of groups are named.
+    """
 
     label: str
     features: tuple[Column, ...]
     target: Column | None
     usable: UsableRows
     allowance: Allowance
+    groups: RowGroups | None = None
 
 
 def build_design(
@@ -161,7 +171,8 @@ def read_design(
     notes = find_hints(features, target, usable.rows, classes=classes, pixels=options.pixels)
     repeated = note_duplicates(usable.rows) if split else ()
     usable = replace(usable, notes=(*usable.notes, *notes, *repeated))
-    return RawDesign(table.label, features, target, usable, table.allowance)
+    groups = read_groups(table, options.by) if options.by else None
+    return RawDesign(table.label, features, target, usable, table.allowance, groups)
 
 
 def copy_part(raw: RawDesign, rows: npt.NDArray[np.intp]) -> RawDesign:
@@ -285,7 +296,8 @@ def _taken_columns(table: Table, options: DesignOptions, target: Column | None) 
     if options.exposure is not None:
         _check_exposure_column(table, options.exposure, taken)
     names = [column.name for column in table.columns]
-    for option, name in _spare_columns(options):
+    by = find_group_columns(table, options.by) if options.by else ()
+    for option, name in (*_spare_columns(options), *(("by", name) for name in by)):
         table.column(name)
         named = find_columns(options.features, names, table.label)
         # Named as a feature it is one, and serves its other purpose as well.
@@ -384,4 +396,5 @@ def _encode_rows(
     return Design(
         DenseRows(X), y, targets, raw.rows, raw.ids, encoding, *shared, exposure=raw.exposure,
         label=of.label, allowance=of.allowance,
+        groups=None if of.groups is None else of.groups.take(raw.rows),
     )  # fmt: skip

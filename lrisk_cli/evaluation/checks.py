@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from lrisk_cli.evaluation.gates import Figures, Gate, GateResult, StoredFigures, check_gates
+from lrisk_cli.evaluation.group_gates import base_metric, of_groups, read_scope
 from lrisk_cli.evaluation.options.gates import Gates as GateOptions
 from lrisk_cli.evaluation.registry import error_names, is_risk
 
@@ -25,13 +26,27 @@ class Checks:
 
     @property
     def risks(self) -> list[str]:
-        """The risks that gates mention."""
-        return [gate.metric for gate in self.gates if is_risk(gate.metric)]
+        """The risks that gates mention, of all rows or of groups."""
+        return [name for name in map(base_metric, self._metrics) if is_risk(name)]
 
     @property
     def errors(self) -> list[str]:
         """The metrics of predictions that gates mention, as `recall:CLASS`."""
-        return error_names(gate.metric for gate in self.gates)
+        return error_names(map(base_metric, self._metrics))
+
+    @property
+    def _metrics(self) -> list[str]:
+        return [gate.metric for gate in self.gates]
+
+    @property
+    def group_risks(self) -> list[str]:
+        """The risks of groups that gates mention."""
+        return [name for name in self.of_groups if read_scope(name) is None]
+
+    @property
+    def of_groups(self) -> list[str]:
+        """The figures of groups that gates mention."""
+        return [name for name in self._metrics if of_groups(name)]
 
     def respelled(self, canonical: Callable[[str], str]) -> "Checks":
         """The same gates; canonical refuses a metric once more is known of rows and models."""

@@ -28,8 +28,13 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-# A class may be called ">50K": after a colon the last comparison counts.
-_GATE = re.compile(r"\s*([^<>=!\s:]+:.*?\S|[^<>=!\s]+)\s*(>=|<=|==|!=|>|<)\s*([^<>=!\s]+)\s*")
+# A class may be called ">50K": after a colon the last comparison counts, and group[COLUMN=VALUE]
+# stands apart.
+_GATE = re.compile(
+    r"\s*((?:group\[.*?\]:\s*)?(?:[^<>=!\s:]+:.*?\S|[^<>=!\s]+))"
+    r"\s*(>=|<=|==|!=|>|<)\s*([^<>=!\s]+)\s*",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 FAIL_ON, WARN_ON = "fail_on", "warn_on"
 _LARGEST = sys.float_info.max

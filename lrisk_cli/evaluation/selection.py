@@ -46,7 +46,7 @@ from lrisk_cli.models.validation_record import (
 )
 from lrisk_cli.names import DEFAULT_RISK, Task, Unseen
 from lrisk_cli.progress import Progress, Report, silent
-from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.types import Index
 
 
@@ -103,10 +103,12 @@ class Candidate:
     def simplicity(self) -> tuple[float, float]:
         """The penalty, then the effective fraction of the rows, 1 / (n sum of squared weights).
 
-        The fraction is 1 for the mean and 1 - q for a superquantile.
+        The fraction is 1 for the mean and 1 - q for a superquantile; of a risk of groups it is that
+        of the rows within them.
         """
         n_rows = 1000
-        weights = self.options.risk.weights(n_rows)
+        risk = self.options.risk
+        weights = (risk if isinstance(risk, Spectrum) else risk.within).weights(n_rows)
         return self.l2, 1.0 / (n_rows * float(np.sum(weights * weights)))
 
 

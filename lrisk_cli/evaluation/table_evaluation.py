@@ -34,6 +34,7 @@ from lrisk_cli.tables.table import Table
 from lrisk_cli.types import Flags
 
 if TYPE_CHECKING:
+    from lrisk_cli.evaluation.group_figures import GroupedRows
     from lrisk_cli.evaluation.page_rows import PageRows
 
 
@@ -68,13 +69,14 @@ def tally_table(
     threshold: float | None = None,
     held_out: Flags | None = None,
     covered: Coverage | None = None,
+    grouped: "GroupedRows | None" = None,
 ) -> TableTally:
     """One pass over the table; only losses and scores stay in memory, unless the rows are kept.
 
     seen: takes what a page shows of the rows, where one is asked for. asked: metrics beyond the
     usual. threshold: of two classes, the least probability at which the second is predicted.
-    held_out: among the usable rows, where only the rows held out by the fit are evaluated. covered:
-    takes the rows where intervals are asked for.
+    held_out: among the usable rows, where only the rows held out by the fit are evaluated. covered,
+    grouped: take the rows where intervals, or groups, are asked for.
     """
     kept = ScoredRows() if keep else None
     found = TableTally(
@@ -85,6 +87,8 @@ def tally_table(
         RowDigest(),
     )
     columns, rows = columns_of(model.encoding), found.rows
+    if grouped is not None:
+        columns = list(dict.fromkeys([*columns, *grouped.columns]))
     kept_bytes = reported_errors(model).bytes_kept + (ROW_BYTES if keep else 0)
     if held_out is None:
         batches = score_table(model, table, columns, id_column, rows, report, kept_bytes)
@@ -103,6 +107,8 @@ def tally_table(
         add_scored(found.spread, scored)
         if covered is not None:
             covered.add(scored)
+        if grouped is not None:
+            grouped.add(scored)
         if kept is not None:
             kept.add(scored, ids)
         if seen is not None:

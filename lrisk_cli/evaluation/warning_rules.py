@@ -78,7 +78,9 @@ def warn_of_constant(*, constant: bool) -> Warnings:
 
 
 def warn_of_no_gain(model: Model, design: Design) -> Warnings:
-    """A fit that is hardly better than its intercept alone."""
+    """A fit that is hardly better than its intercept alone; not known of risks of groups."""
+    if model.group_columns:
+        return ()
     few = sampled(design.rows.shape[0])
     exposure = None if design.exposure is None else design.exposure[few]
     fitted = model.uncalibrated

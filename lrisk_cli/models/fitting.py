@@ -8,18 +8,21 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design.design import Design
 from lrisk_cli.design.encoding import Encoding
+from lrisk_cli.design.groups import RowGroups
 from lrisk_cli.design.planning import kernel_bytes
 from lrisk_cli.design.target import Target
 from lrisk_cli.design.target_scale import smearing_factor
-from lrisk_cli.errors import DataError, InvalidOption, join_words, opt, quote
+from lrisk_cli.errors import InvalidOption, join_words, opt
 from lrisk_cli.features.features import FeatureOptions, Features, build_features, check_features
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.losses.registry import LossChoice
+from lrisk_cli.models.kept_rows import check_kept_classes, check_kept_rows
 from lrisk_cli.models.model import Model, invalid_target
 from lrisk_cli.models.model_file import FitRecord, FitStart
 from lrisk_cli.names import KernelName, SmoothingName, SolverName, TargetScale
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
+from lrisk_cli.risk.groups import GroupRisk, Risk
 from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.solvers.problem import Problem, make_problem
@@ -51,7 +54,7 @@ class FitOptions:
     risk is the mean then.
     """
 
-    risk: Spectrum
+    risk: Risk
     loss: LossChoice = field(default_factory=LossChoice)
     l2: float | None = None
     smoothing: SmoothingName = SmoothingName.NONE
@@ -107,6 +110,12 @@ def _check_smoothing(options: FitOptions) -> None:
     smoothing, risk, solver = options.smoothing, options.risk, options.solver.solver
     if smoothing is SmoothingName.NONE or risk.flat:
         return
+    if isinstance(risk, GroupRisk):
+        raise InvalidOption(
+            "smoothing",
+            f"is for risks of rows and {risk} is one of groups; leave it out",
+            smoothing,
+        )
     if smoothing is not SmoothingName.SOFTPLUS:
         if not risk.rising:
             other = "pass softplus" if risk.name == "subquantile" else "leave it out"
@@ -170,7 +179,7 @@ def fit_design(
     features = features or make_features(design, options, report)
     _check_targets(design, loss)
     problem = state_problem(design, options, features)
-    _check_kept_rows(problem, options)
+    check_kept_rows(problem, options.risk, linear=options.features.kernel is KernelName.LINEAR)
     if options.robust:
         return _fit_robustly(design, options, problem, features, inliers)
     if not uses_inlier_weights(problem, options.solver):
@@ -180,9 +189,9 @@ def fit_design(
     w = None if inliers is None else inliers.weights
     solution = solve(problem, options.solver, options.limits, report, start, w, watch)
     if problem.falling and target.classes:
-        _check_kept_classes(problem, solution.lam, target.classes)
+        check_kept_classes(problem, solution.lam, target.classes)
     chosen = choose(problem, options.solver)
-    how = (chosen.solver.value, chosen.reason)
+    how, groups = (chosen.solver.value, chosen.reason), _groups_of(design, options.risk)
     model = Model(
         encoding=design.encoding,
         loss=loss.name,
@@ -191,6 +200,7 @@ def fit_design(
         coefficients=features.coefficients(solution.W),
         fit=record_fit(design, options, problem, solution, how, inliers),
         feature_map=features.map,
+        group_columns=() if groups is None else groups.columns,
     )
     if target.on is not TargetScale.NONE and not loss.kinked:
         model = replace(model, smearing=_smearing(model, design))
@@ -234,11 +244,17 @@ def state_problem(design: Design, options: FitOptions, features: Features) -> Pr
     """What the options minimise on the rows of the design, whose features are known."""
     n_rows, target = design.rows.shape[0], design.encoding.target
     mu = 1.0 / n_rows if options.l2 is None else options.l2
+    groups = _groups_of(design, options.risk)
     loss, smoothing = choose_loss(options.loss, target), _smoothing(options, n_rows)
     return make_problem(
         features.phi, design.y, loss.scaled(target.scale), options.risk, mu, smoothing,
-        features.outer, exposure=design.exposure,
+        features.outer, exposure=design.exposure, groups=None if groups is None else groups.compact,
     )  # fmt: skip
+
+
+def _groups_of(design: Design, risk: Risk) -> RowGroups | None:
+    """The groups, where the risk is one of groups."""
+    return design.groups if isinstance(risk, GroupRisk) else None
 
 
 def inlier_weights_of(design: Design, options: FitOptions) -> "InlierWeights":
@@ -292,30 +308,6 @@ def _check_targets(design: Design, loss: Loss) -> None:
         at, demand = invalid
         place = f"column '{design.encoding.target.name}', row {int(design.row_numbers[at])}"
         raise invalid_target(place, float(design.targets[at]), loss.name, demand)
-
-
-def _check_kept_rows(problem: Problem, options: FitOptions) -> None:
-    """Refuse to learn more columns than a subquantile keeps rows."""
-    risk, n_columns = options.risk, problem.shape[0]
-    if risk.name != "subquantile" or options.features.kernel is not KernelName.LINEAR:
-        return
-    n_kept = round(float(risk.parameter or 0.0) * problem.n_rows)
-    if n_kept < n_columns:
-        raise DataError(
-            f"{risk} keeps {n_kept} of {problem.n_rows} rows, fewer than the {n_columns} columns "
-            f"that are fitted to them; choose a larger fraction, or fewer {opt('features')}"
-        )
-
-
-def _check_kept_classes(problem: Problem, lam: Array, classes: tuple[str, ...]) -> None:
-    """Refuse a fit that gives weight to one class only: it can always predict that one."""
-    kept = np.unique(np.asarray(problem.y)[lam > 0.0])
-    if len(kept) == 1:
-        raise DataError(
-            f"{problem.spectrum} leaves weight to rows of one class only "
-            f"({quote(classes[int(kept[0])])}), so there is nothing to tell apart; choose a "
-            "larger fraction"
-        )
 
 
 def _smoothing(options: FitOptions, n_rows: int) -> Smoothing | None:

@@ -34,7 +34,8 @@ from lrisk_cli.models.model_file import (
 from lrisk_cli.models.scored import ScoredBatch
 from lrisk_cli.models.validation_record import CrossValidationRecord, HoldoutRecord
 from lrisk_cli.names import Missing, TargetScale, Task
-from lrisk_cli.risk.spectrum import Spectrum, parse_risk
+from lrisk_cli.risk.groups import GroupRisk, parse_fit_risk
+from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.table import Batch, write_bytes
 from lrisk_cli.types import Array, Codes, Targets
@@ -51,6 +52,8 @@ class Model:
 
     Where the logarithm of the target is fitted, all numbers but those of `restored` are logarithms.
     smearing: then the factor from the exponential of a prediction to the mean, if it is one.
+
+    group_columns: of a risk of groups; predictions and losses need none of them.
     """
 
     encoding: Encoding
@@ -66,6 +69,7 @@ class Model:
     smearing: float | None = None
     calibration: CalibrationRecord | None = None
     conformal: ConformalRecord | None = None
+    group_columns: tuple[str, ...] = ()
 
     @property
     def uncalibrated(self) -> "Model":
@@ -89,8 +93,15 @@ class Model:
 
     @property
     def spectrum(self) -> Spectrum:
-        """The risk that was minimised."""
-        return parse_risk(self.risk)
+        """The risk that was minimised; of a risk of groups, that within them."""
+        risk = parse_fit_risk(self.risk)
+        return risk if isinstance(risk, Spectrum) else risk.within
+
+    @property
+    def group_risk(self) -> GroupRisk | None:
+        """The risk of groups that was minimised, if it was one."""
+        risk = parse_fit_risk(self.risk)
+        return risk if isinstance(risk, GroupRisk) else None
 
     @property
     def row_loss(self) -> Loss:
@@ -282,6 +293,7 @@ def encode_model(model: Model) -> bytes:
         l2=model.l2,
         fit=model.fit,
         exposure=encoding.exposure,
+        group_columns=model.group_columns,
         cross_validation=model.cross_validation,
         holdout=model.holdout,
         robust=model.robust,
@@ -303,7 +315,8 @@ def _scale_entry(model: Model) -> TargetScaleEntry | None:
 
 def build_model(file: ModelFile) -> Model:
     """The model of a file whose types are right; ValueError where its parts disagree."""
-    parse_risk(file.risk)
+    if isinstance(parse_fit_risk(file.risk), GroupRisk) != bool(file.group_columns):
+        raise ValueError(f"columns of groups do not fit the risk {file.risk}")
     coded = file.encoding
     features = tuple(feature_from_json(fields(entry)) for entry in coded.features)
     scale = file.target_scale
@@ -336,7 +349,7 @@ def build_model(file: ModelFile) -> Model:
         cross_validation=file.cross_validation, holdout=file.holdout,
         robust=file.robust,
         calibration=file.calibration, conformal=file.conformal,
-        smearing=None if scale is None else scale.smearing,
+        smearing=None if scale is None else scale.smearing, group_columns=file.group_columns,
     )  # fmt: skip
 
 

@@ -163,6 +163,7 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     calibration: what makes calibrated margins of these. conformal: scores for prediction intervals.
     target_scale: the logarithm that is fitted in place of the target; left out for none. robust:
     of a robust fit, whose objective is not the mean of the losses; left out for others.
+    group_columns: of a risk of groups; scoring needs none of them.
     """
 
     format: Literal["lrisk-model"]
@@ -180,6 +181,7 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     l2: NotNegative
     fit: FitRecord
     exposure: str | None = None
+    group_columns: tuple[str, ...] = ()
     cross_validation: CrossValidationRecord | None = None
     holdout: HoldoutRecord | None = None
     robust: RobustRecord | None = None

@@ -27,7 +27,7 @@ LOSS = f"Loss of a row; auto follows the task. {describe_losses()}."
 if TYPE_CHECKING:
     from lrisk_cli.design.design import DesignOptions
     from lrisk_cli.losses.base import Loss
-    from lrisk_cli.risk.spectrum import Spectrum
+    from lrisk_cli.risk.groups import Risk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,8 @@ class ModelOptions:
         help="What to minimise: mean, superquantile:Q, extremile:R or esrm:RHO, which protect the "
         "tail; subquantile:P or lower-extremile:R, which ignore it. "
         f"Superquantile: {RISKS['superquantile']}. Subquantile: {RISKS['subquantile']}. "
+        "With `by`, worst-group[:RISK], the risk of the worst group, or group-extremile:R, the "
+        "extremile of the group means. "
         "Repeatable: one model for each, every fit starting from the last one's result; with `cv` "
         "only the best.",
         shown=DEFAULT_RISK,
@@ -81,7 +83,7 @@ class ModelOptions:
     )
 
     @property
-    def risks(self) -> "tuple[Spectrum, ...]":
+    def risks(self) -> "tuple[Risk, ...]":
         """The risks to minimise; the mean stands for a robust fit, which has none."""
         if self.robust:
             self._refuse_robust()
@@ -249,11 +251,11 @@ def _check_scale(scale: TargetScale, loss: "Loss | None", task: Task) -> None:
         raise InvalidOption("target_scale", "is for numbers, not for classes; leave it out", scale)
 
 
-def parse_risks(texts: Sequence[str]) -> "tuple[Spectrum, ...]":
+def parse_risks(texts: Sequence[str]) -> "tuple[Risk, ...]":
     """The risks to minimise, the usual one where none is named; each once."""
-    from lrisk_cli.risk.spectrum import parse_risk
+    from lrisk_cli.risk.groups import parse_fit_risk
 
-    risks = tuple(parse_risk(text) for text in split_specs(texts) or (DEFAULT_RISK,))
+    risks = tuple(parse_fit_risk(text) for text in split_specs(texts) or (DEFAULT_RISK,))
     _refuse_twice("risk", [str(risk) for risk in risks])
     return risks
 
@@ -268,9 +270,7 @@ def default_risk_notes(texts: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def loss_notes(
-    loss: LossChoice, risks: "Sequence[Spectrum]", scale: TargetScale
-) -> tuple[str, ...]:
+def loss_notes(loss: LossChoice, risks: "Sequence[Risk]", scale: TargetScale) -> tuple[str, ...]:
     """What to say where risk or scale take a loss away from what it is known for."""
     away = [risk for risk in risks if not risk.flat]
     notes = []
@@ -314,7 +314,7 @@ def _refuse_twice(option: str, names: Sequence[str]) -> None:
 def choose_scaling(
     asked: Scaling | None,
     standardize: Standardize,
-    risks: "Sequence[Spectrum]",
+    risks: "Sequence[Risk]",
     *,
     robust: bool = False,
 ) -> tuple[Scaling, tuple[str, ...]]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lrisk_cli.api.fit_result import FitResult, Fits
     from lrisk_cli.api.predict import Predictions
     from lrisk_cli.evaluation.class_errors import Confusion
+    from lrisk_cli.evaluation.group_figures import ByGroup
     from lrisk_cli.evaluation.selection import CrossValidation
 
 
@@ -63,6 +64,7 @@ def fit_document(
         "holdout": result.tested,
         "reference": reference_document(result),
         **theory_of_result(result),
+        **_groups_of_fit(result),
         "rows": {**rows_document(counts), "held_out": held_out_rows(counts)},
         "notes": [*fits.notes, *result.notes],
         **gates,
@@ -104,10 +106,35 @@ def evaluation_document(found: "Evaluation") -> dict[str, Any]:
         "metrics": found.figures,
         **({} if found.intervals is None else {"intervals": intervals}),
         **confusion_document(found.confusion),
+        **_groups_document(found.by_group),
         "gates": gates_document(found.gate_results),
         **notes_document(found.notes),
         **warnings_document(found.warnings),
     }
+
+
+def _groups_of_fit(result: "FitResult") -> dict[str, Any]:
+    """The groups of the rows learned from, and of those to test on, where there are any."""
+    if not result.groups:
+        return {}
+    from lrisk_cli.reports.groups import groups_document
+
+    tested = next((result.groups[name] for name in result.groups if name != "training"), None)
+    return {
+        "groups": {
+            "training": groups_document(result.groups["training"]),
+            "holdout": None if tested is None else groups_document(tested),
+        }
+    }
+
+
+def _groups_document(by_group: "ByGroup | None") -> dict[str, Any]:
+    """Figures of groups, where there are any."""
+    if by_group is None:
+        return {}
+    from lrisk_cli.reports.groups import groups_document
+
+    return groups_document(by_group)
 
 
 def confusion_document(confusion: "Confusion | None") -> dict[str, Any]:

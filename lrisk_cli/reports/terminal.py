@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
     from lrisk_cli.api.fit_result import FitResult, Fits
     from lrisk_cli.evaluation.gates import GateResult
+    from lrisk_cli.evaluation.group_figures import ByGroup
 
 
 # Longer lines of prose are hard to read.
@@ -43,6 +44,7 @@ def print_fit(fits: "Fits") -> None:
     print()
     reference = None if result.reference is None else result.reference.figures
     print_grid(figures_grid(model, result.figures, reference))
+    print_groups(model, result.tested_groups, list(result.figures)[-1])
     print()
     print_theory(result)
     print_saved([result.files.model], "nothing was saved; pass -o MODEL.json to keep it")
@@ -68,7 +70,22 @@ def print_evaluation(found: "Evaluation") -> None:
     if found.confusion is not None and len(found.confusion.classes) <= MOST_PRINTED:
         print()
         print_grid(confusion_grid(found.confusion, 56 // len(found.confusion.classes) - 2))
+    print_groups(found.model, found.by_group)
     print_gates(found.gate_results)
+
+
+def print_groups(model: Model, by_group: "ByGroup | None", rows: str = "") -> None:
+    """The groups of rows, the worst first, where there are any. rows: which, if there are more."""
+    if by_group is None:
+        return
+    from lrisk_cli.reports.groups import groups_grid, rest_of_groups, spread_grid
+
+    print()
+    print_grid(groups_grid(model, by_group, rows))
+    for line in rest_of_groups(by_group):
+        print_text(line)
+    print()
+    print_grid(spread_grid(model, by_group))
 
 
 def print_model(path: str, model: Model) -> None:

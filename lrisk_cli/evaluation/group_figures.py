@@ -1,0 +1,207 @@
+"""Figures of each group of rows, the worst of them, and how far they are apart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import isfinite
+
+import numpy as np
+
+from lrisk_cli.design.groups import GroupCollector, RowGroups
+from lrisk_cli.evaluation.influence import ScoredGroup, error_interval, risk_interval
+from lrisk_cli.evaluation.metric import Better
+from lrisk_cli.evaluation.metrics import Figures, Intervals, Reported, Tally, tally_figures
+from lrisk_cli.evaluation.registry import better_of
+from lrisk_cli.evaluation.streams import Column
+from lrisk_cli.models.scored import ScoredBatch
+from lrisk_cli.risk.groups import GroupRisk
+from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.types import Array, Targets
+
+# The worst tenth of fewer rows is fewer than ten: figures of such a group are called uncertain.
+FEW_ROWS = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupFigures:
+    """One group. name: its cell of each column; rows: how many; intervals: where asked for."""
+
+    name: tuple[str, ...]
+    rows: int
+    figures: Figures
+    intervals: Intervals
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether there are so few rows that chance may decide."""
+        return self.rows < FEW_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """How far the groups are apart in a metric. None where it is not defined of any."""
+
+    worst: GroupFigures
+    best: GroupFigures
+    size: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByGroup:
+    """All groups that have rows, in the order of their names. columns: what their names are of."""
+
+    columns: tuple[str, ...]
+    groups: tuple[GroupFigures, ...]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The figures that every group has."""
+        return list(self.groups[0].figures)
+
+    def spread(self, metric: str) -> Gap | None:
+        """The worst and the best group, and their distance; of a bias, that of the sizes.
+
+        Of equal groups the first by name. Which is worse follows from the metric; where neither
+        end is, the larger figure counts as the worse.
+        """
+        better = better_of(metric)
+        found = [(each, each.figures.get(metric)) for each in self.groups]
+        known = [(each, value) for each, value in found if value is not None]
+        if not known:
+            return None
+
+        def badness(value: float) -> float:
+            return value if better is Better.NEITHER else better.badness(value)
+
+        worst = max(known, key=lambda pair: badness(pair[1]))
+        best = min(known, key=lambda pair: badness(pair[1]))
+        return Gap(worst[0], best[0], badness(worst[1]) - badness(best[1]))
+
+    def worst_first(self, metric: str) -> list[GroupFigures]:
+        """The groups by falling badness; those where the metric is not defined last."""
+        better = better_of(metric)
+
+        def key(each: GroupFigures) -> tuple[bool, float]:
+            value = each.figures.get(metric)
+            return value is None, 0.0 if value is None else -better.badness(value)
+
+        return sorted(self.groups, key=key)
+
+    def risk(self, risk: GroupRisk) -> float | None:
+        """A risk of groups, from the risks of the rows within them."""
+        values = [each.figures.get(str(risk.within)) for each in self.groups]
+        known = [value for value in values if value is not None and isfinite(value)]
+        if len(known) < len(values):
+            return None
+        if risk.over is None:
+            return max(known)
+        order = sorted(range(len(known)), key=known.__getitem__)
+        counts = np.array([self.groups[at].rows for at in order], dtype=np.float64)
+        heavier = counts.sum() - np.cumsum(counts)
+        weights = risk.over.weights_of(counts, heavier, float(counts.sum()))
+        return float(weights @ np.array(known)[order])
+
+
+class GroupTally:
+    """Keeps scored rows with their groups until all are known.
+
+    8 bytes a row for the loss, the target, the prediction and each class but the first.
+    """
+
+    def __init__(self, reported: Reported) -> None:
+        self._reported = reported
+        self._losses, self._targets, self._predictions = Column(), Column(), Column()
+        self._probabilities: list[Column] = []
+
+    def add(
+        self, losses: Array, targets: Targets, predictions: Targets, probabilities: Array | None
+    ) -> None:
+        """Take one batch, as a tally does."""
+        self._losses.add(losses)
+        self._targets.add(np.asarray(targets, dtype=np.float64))
+        self._predictions.add(np.asarray(predictions, dtype=np.float64))
+        if probabilities is not None:
+            if not self._probabilities:
+                self._probabilities = [Column() for _ in range(probabilities.shape[1])]
+            for column, values in zip(self._probabilities, probabilities.T, strict=True):
+                column.add(values)
+
+    def finish(self, groups: RowGroups, spectra: Sequence[Spectrum], *, intervals: bool) -> ByGroup:
+        """The figures of each group of these rows."""
+        order, bounds = sort_groups(groups)
+        columns = [self._losses.values[order], self._targets.values, self._predictions.values]
+        columns[1:] = [column[order] for column in columns[1:]]
+        P = [column.values[order] for column in self._probabilities]
+        found = []
+        for code, (start, end) in enumerate(pairwise(bounds)):
+            if start == end:
+                continue
+            losses, targets, predictions = (column[start:end] for column in columns)
+            probabilities = np.stack([p[start:end] for p in P], axis=1) if P else None
+            rows = ScoredGroup(losses, targets, predictions, probabilities)
+            found.append(self._group(groups.names[code], rows, spectra, intervals=intervals))
+        return ByGroup(groups.columns, tuple(found))
+
+    def _group(
+        self,
+        name: tuple[str, ...],
+        rows: ScoredGroup,
+        spectra: Sequence[Spectrum],
+        *,
+        intervals: bool,
+    ) -> GroupFigures:
+        tally, coded = Tally(self._reported), bool(self._reported.classes)
+        targets, predictions = rows.targets, rows.predictions
+        if coded:
+            targets, predictions = targets.astype(np.int32), predictions.astype(np.int32)
+        tally.add(rows.losses, targets, predictions, rows.probabilities)
+        figures = tally_figures(tally, spectra)
+        ends: Intervals = {}
+        if intervals:
+            by_risk = {str(spectrum): spectrum for spectrum in (Spectrum("mean"), *spectra)}
+            target = self._reported.target
+            if target is not None:
+                restored = target.restore(rows.targets), target.restore(rows.predictions)
+                rows = replace(rows, targets=restored[0], predictions=restored[1])
+            for metric, value in figures.items():
+                spectrum = by_risk.get(metric)
+                found = (
+                    error_interval(metric, rows, value)
+                    if spectrum is None
+                    else risk_interval(tally.losses, spectrum, float(value or 0.0))
+                )
+                if found is not None:
+                    ends[metric] = found
+        return GroupFigures(name, len(rows.losses), figures, ends)
+
+
+class GroupedRows:
+    """Scored rows of a table and their groups, batch by batch."""
+
+    def __init__(self, columns: Sequence[str], reported: Reported) -> None:
+        self.columns = tuple(columns)
+        self._collector, self._tally = GroupCollector(columns), GroupTally(reported)
+
+    def add(self, scored: ScoredBatch) -> None:
+        """Take one batch."""
+        self._collector.add(scored.batch, scored.kept)
+        losses, targets = scored.known_losses, scored.known_targets
+        self._tally.add(losses, targets, scored.predictions, scored.probabilities)
+
+    def finish(self, spectra: Sequence[Spectrum], *, intervals: bool) -> ByGroup:
+        """The figures of each group."""
+        return self._tally.finish(self._collector.finish(), spectra, intervals=intervals)
+
+
+def sort_groups(groups: RowGroups) -> tuple[np.ndarray, np.ndarray]:
+    """The rows group after group, in reading order within, and where each group begins."""
+    n_groups = len(groups.names)
+    small = np.int16 if n_groups < 1 << 15 else np.int32
+    order = np.argsort(groups.codes.astype(small), kind="stable")
+    counts = np.bincount(groups.codes, minlength=n_groups)
+    return order, np.concatenate(([0], np.cumsum(counts)))
+
+
+def spell_name(name: Sequence[str]) -> str:
+    """A group as people read it."""
+    return ", ".join(name)
