@@ -331,7 +331,7 @@ def test_a_table_may_come_through_a_pipe_and_a_model_may_leave_through_one(folde
     assert (folder / "piped.json").read_bytes() == expected
     os.mkfifo(folder / "fifo")
     with subprocess.Popen(["cp", "houses.csv", "fifo"], cwd=folder) as writer:
-        run = lrisk(folder, "fit", "fifo", *flags, "-o", "/dev/stdout")
+        run = lrisk(folder, "fit", "fifo", *flags, "-o", "/dev/stdout", timeout=60)
         assert run.returncode == 0, run.stderr
         assert writer.wait(10) == 0
     assert run.stdout.startswith(expected.decode())

@@ -25,14 +25,17 @@ class Ending:
 
 
 @contextmanager
-def fork_server(**variables: str) -> Iterator[Ask]:
+def fork_server(seconds: int = 30, **variables: str) -> Iterator[Ask]:
     """Yields ask(folder, arguments, **environment) -> exit code, standard output and error.
 
-    variables: added to the environment, from which those of lrisk are removed.
+    seconds: after which a command is killed. variables: added to the environment, from which those
+    of lrisk are removed.
     """
-    with measuring_server(**variables) as measure:
+    with measuring_server(seconds, **variables) as measure:
 
-        def ask(folder: Path, arguments: list[str], **environment: str) -> tuple[int, str, str]:
+        def ask(
+            folder: Path, arguments: list[str], **environment: str | None
+        ) -> tuple[int, str, str]:
             ending = measure(folder, arguments, **environment)
             return ending.code, ending.printed, ending.messages
 
@@ -50,7 +53,7 @@ def measuring_server(seconds: int = 30, **variables: str) -> Iterator[Callable[.
         env={**kept, "PYTHONPATH": paths, **variables},
     )  # fmt: skip
 
-    def measure(folder: Path, arguments: list[str], **environment: str) -> Ending:
+    def measure(folder: Path, arguments: list[str], **environment: str | None) -> Ending:
         asked = {"folder": str(folder), "arguments": arguments, "environment": environment}
         server.stdin.write(json.dumps(asked) + "\n")
         server.stdin.flush()

@@ -2,6 +2,7 @@
 
 As a program it serves another process: a line of JSON (folder, arguments, environment) comes in, a
 line (exit code, standard output, standard error, CPU seconds, peak of memory in bytes) goes out.
+A variable of the environment that is null is removed.
 """
 
 import json
@@ -12,16 +13,24 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 from tempfile import TemporaryFile
+from traceback import print_exc
 from typing import IO
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import lrisk_cli
-from lrisk_cli.cli import run
+from lrisk_cli.cli import main
+
+LATE = (
+    "scipy.optimize", "pyarrow.parquet", "jinja2", "matplotlib.figure",
+    "matplotlib.backends.backend_svg",
+)  # fmt: skip
 
 
 def load_everything() -> None:
     """All modules of the package and what they load when they work, once for all forks."""
     names = [module.name for module in walk_packages(lrisk_cli.__path__, "lrisk_cli.")]
-    for name in (*names, "scipy.optimize", "pyarrow.parquet"):
+    for name in (*names, *LATE):
         if name not in ("lrisk_cli.__main__", "lrisk_cli._core_avx2"):
             import_module(name)
 
@@ -36,10 +45,27 @@ def start(folder: Path, arguments: list[str], streams: tuple[IO[bytes], IO[bytes
     os.dup2(nowhere, 0)
     for number in (1, 2):
         os.dup2(nowhere if streams is None else streams[number - 1].fileno(), number)
-    code = run(arguments)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    sys.argv = ["lrisk", *arguments]
+    code = 1
+    try:
+        main()
+    except SystemExit as ended:
+        code = ended.code
+    except BaseException:
+        print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def change_environment(variables: dict[str, str | None]) -> None:
+    """Set these variables; those that are None are removed."""
+    for name, text in variables.items():
+        if text is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = text
 
 
 def serve(seconds: int) -> None:
@@ -48,7 +74,8 @@ def serve(seconds: int) -> None:
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         asked = json.loads(line)
-        os.environ.update(asked["environment"])
+        before = dict(os.environ)
+        change_environment(asked["environment"])
         with TemporaryFile() as out, TemporaryFile() as talk:
             child = start(asked["folder"], asked["arguments"], (out, talk))
             signal.signal(signal.SIGALRM, lambda *_, pid=child: os.kill(pid, signal.SIGKILL))
@@ -59,8 +86,7 @@ def serve(seconds: int) -> None:
             for stream in (out, talk):
                 stream.seek(0)
                 texts.append(stream.read().decode("utf-8", "backslashreplace"))
-        for name in asked["environment"]:
-            del os.environ[name]
+        change_environment({name: before.get(name) for name in asked["environment"]})
         figures = used.ru_utime + used.ru_stime, used.ru_maxrss << 10
         answers.write(json.dumps([os.waitstatus_to_exitcode(status), *texts, *figures]) + "\n")
         answers.flush()
