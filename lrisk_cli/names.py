@@ -122,6 +122,13 @@ class Task(StrEnum):
     CLASSIFICATION = "classification"
 
 
+class WeightKind(StrEnum):
+    """What row weights are: how often a row occurs, or how important it is."""
+
+    FREQUENCY = "frequency"
+    IMPORTANCE = "importance"
+
+
 class Dates(StrEnum):
     """What a date becomes: days since 1970, or these and parts of the calendar."""
 

@@ -293,7 +293,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     intervals_of_rows = figures_of(covered, [Needs.INTERVALS])
     if job.interval is not None:
         figures |= intervals_of_rows
-    ascending = tally.losses.losses
+    ascending, masses = tally.losses.losses, tally.losses.weights
     paged = job.page is not None and seen is not None
     if by_group is not None:
         figures = {**{str(risk): by_group.risk(risk) for risk in of_groups}, **figures}
@@ -314,7 +314,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         gate_results=checks.apply(figures, others),
         paths=table.paths,
         worst=[] if seen is None else seen.worst.predicted(model),
-        rows=seen.evaluated("evaluated", model, ascending) if seen and paged else None,
+        rows=seen.evaluated("evaluated", model, ascending, masses) if seen and paged else None,
         notes=(*table.notes, *notes),
         warnings=warnings,
         classes=classes,

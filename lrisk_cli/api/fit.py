@@ -310,7 +310,7 @@ def _losses_columns(model: Model, design: Design, scored: Scores) -> dict[str, A
     if design.ids is not None:
         names["id"] = design.ids
     targets = model.labelled(design.targets)
-    return losses_columns(names, targets, scored.losses, model.spectrum)
+    return losses_columns(names, targets, scored.losses, model.spectrum, design.weights)
 
 
 def _trace_columns(epochs: Sequence[Epoch]) -> dict[str, Any]:

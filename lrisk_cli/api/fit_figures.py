@@ -74,7 +74,8 @@ def evaluate(
             if paged:
                 from lrisk_cli.evaluation.page_rows import rows_of_design
 
-                result.seen[name] = found.losses, rows_of_design(each.model, rows, found)
+                page_rows = rows_of_design(each.model, rows, found)
+                result.seen[name] = found.losses, rows.weights, page_rows
     if test is not None:
         _evaluate_table(results, test, report, asked)
 
@@ -96,8 +97,9 @@ def _spectra(checks: "Checks | None") -> tuple[Spectrum, ...]:
 
 def _add_figures(each: Evaluated, name: str, design: Design, scored: Scores, asked: _Asked) -> None:
     """The figures on the rows of a design."""
-    tally = Tally(reported_errors(each.model, asked.errors))
-    tally.add(scored.losses, design.targets, scored.predictions, scored.probabilities)
+    weights = design.weights
+    tally = Tally(reported_errors(each.model, asked.errors), weighted=weights is not None)
+    tally.add(scored.losses, design.targets, scored.predictions, scored.probabilities, weights)
     groups = design.groups
     if groups is None:
         each.take(name, tally, asked.spectra)
@@ -105,7 +107,7 @@ def _add_figures(each: Evaluated, name: str, design: Design, scored: Scores, ask
     from lrisk_cli.evaluation.group_figures import GroupTally
 
     grouped = GroupTally(reported_errors(each.model, asked.errors))
-    grouped.add(scored.losses, design.targets, scored.predictions, scored.probabilities)
+    grouped.add(scored.losses, design.targets, scored.predictions, scored.probabilities, weights)
     each.take(name, tally, asked.spectra)
     _take_groups(each, name, grouped, groups, asked)
 
@@ -144,7 +146,8 @@ def _evaluate_table(
 
     subjects = _subjects(results)
     models = [each.model for each in subjects]
-    tallies = [make_tally(model, asked.errors) for model in models]
+    weighted = models[0].encoding.weight is not None
+    tallies = [make_tally(model, asked.errors, weighted=weighted) for model in models]
     views = [PageRows(tally.classes) for tally in tallies]
     first = models[0]
     by = results[0].groups["training"].columns if results[0].groups else ()
@@ -161,15 +164,16 @@ def _evaluate_table(
             predictions = model.predict(Z, exposure)
             losses = model.losses(Z, targets, exposure)
             probabilities = model.row_loss.probabilities(Z)
-            tally.add(losses, targets, predictions, probabilities)
+            weights = scored.encoded.weights
+            tally.add(losses, targets, predictions, probabilities, weights)
             if collector is not None:
-                own.add(losses, targets, predictions, probabilities)
-            view.add(scored.rows, losses, None, targets, predictions)
+                own.add(losses, targets, predictions, probabilities, weights)
+            view.add(scored.rows, losses, None, targets, predictions, weights)
     groups = None if collector is None else collector.finish()
     for each, tally, own in zip(subjects, tallies, grouped, strict=True):
         each.take("test", tally, asked.spectra)
         if groups is not None:
             _take_groups(each, "test", own, groups, asked)
     for result, tally, view in zip(results, tallies, views, strict=False):
-        result.seen["test"] = (tally.losses, view)
+        result.seen["test"] = (tally.losses, tally.weights, view)
         result.warnings = warn_of_learned_rows(result.model.fit, digest.text)

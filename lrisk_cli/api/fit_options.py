@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lrisk_cli.api.fit import Job
 from lrisk_cli.api.fit_files import FitFiles, name_files
+from lrisk_cli.design.choosing import DesignOptions
 from lrisk_cli.design.groups import require_groups
 from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, opt
@@ -88,6 +89,7 @@ def make_job(
         ),
         fits[0].loss,
     )
+    _refuse_weights(design, robust=model.robust, theory=output.theory)
     return Job(
         data=data.parse(),
         dtypes=columns.dtypes,
@@ -130,6 +132,20 @@ def check_groups(
                 "cv",
                 f"cannot choose by {risk}: a fold may lack groups; add {add} or another metric",
             )
+
+
+def _refuse_weights(columns: DesignOptions, *, robust: bool, theory: bool) -> None:
+    """Refuse weights of rows or classes where a fit does not take them."""
+    if not columns.weighting.asked:
+        return
+    if robust:
+        raise InvalidOption(
+            "robust", f"judges rows that count alike; leave out it, or {opt('weight')}"
+        )
+    if theory:
+        raise InvalidOption(
+            "theory", f"has theorems on rows that count alike; leave out it, or {opt('weight')}"
+        )
 
 
 def _spare(output: FitOutput) -> tuple[tuple[str, str], ...]:

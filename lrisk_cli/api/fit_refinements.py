@@ -12,6 +12,7 @@ from lrisk_cli.errors import DataError, InvalidOption, opt
 from lrisk_cli.models.fitting import FitOptions, score_design
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.options import AfterFit
+from lrisk_cli.models.weight_record import weight_kind
 from lrisk_cli.names import ConformalName, Task
 from lrisk_cli.progress import Report
 from lrisk_cli.types import Index
@@ -82,7 +83,7 @@ def _calibrate(model: Model, after: AfterFit, scores: "FoldScores") -> Model:
     return replace(
         model,
         calibration=learn_calibration(
-            after.calibrate, scores.margins, scores.targets, n_classes, n_folds
+            after.calibrate, scores.margins, scores.targets, n_classes, n_folds, scores.weights
         ),
     )
 
@@ -99,8 +100,9 @@ def _intervals_of_folds(model: Model, scores: "FoldScores") -> Model:
     predictions = model.row_loss.predict(margins, scores.exposure)
     probabilities = model.row_loss.probabilities(margins)
     predictions, restore = np.asarray(predictions, np.float64), model.target.restore
-    rows = Outcomes(predictions, scores.targets, probabilities, restore)
-    return replace(model, conformal=learn_intervals("cv", scale_of(model), rows, scores.fold))
+    rows = Outcomes(predictions, scores.targets, probabilities, restore, scores.weights)
+    record = learn_intervals("cv", scale_of(model), rows, scores.fold, weight_kind(model.weight))
+    return replace(model, conformal=record)
 
 
 def _intervals_of_rows(model: Model, held_out: Design) -> Model:
@@ -109,6 +111,8 @@ def _intervals_of_rows(model: Model, held_out: Design) -> Model:
 
     scored = score_design(model, held_out)
     predictions = np.asarray(scored.predictions, np.float64)
-    rows = Outcomes(predictions, held_out.targets, scored.probabilities, model.target.restore)
+    restore = model.target.restore
+    rows = Outcomes(predictions, held_out.targets, scored.probabilities, restore, held_out.weights)
     half = np.arange(len(predictions)) % 2
-    return replace(model, conformal=learn_intervals("split", scale_of(model), rows, half))
+    record = learn_intervals("split", scale_of(model), rows, half, weight_kind(model.weight))
+    return replace(model, conformal=record)

@@ -49,10 +49,10 @@ class Reference:
 class FitResult:
     """One fit. figures: by the rows they are of, "training" and, if any, those to test on.
 
-    scored: only where a file is to hold it. seconds: those of the solver. seen: for a page, losses
-    and what it shows of the rows, by the rows they are of. means: of class probabilities, by rows
-    too. reference: the ordinary fit, if wanted; theory: what the theorems say, if wanted.
-    groups: by the rows they are of, where columns of groups are named.
+    scored: only where a file is to hold it. seconds: those of the solver. seen: for a page, losses,
+    weights if any and what it shows of the rows, by the rows they are of. means: of class
+    probabilities, by rows too. reference: the ordinary fit, if wanted; theory: what the theorems
+    say, if wanted. groups: by the rows they are of, where columns of groups are named.
     """
 
     fitted: Fitted
@@ -60,7 +60,7 @@ class FitResult:
     seconds: float
     figures: dict[str, Figures] = field(default_factory=dict)
     scored: Scores | None = None
-    seen: "dict[str, tuple[Array, PageRows]]" = field(default_factory=dict)
+    seen: "dict[str, tuple[Array, Array | None, PageRows]]" = field(default_factory=dict)
     warnings: Warnings = ()
     means: dict[str, "MeanProbabilities"] = field(default_factory=dict)
     reference: Reference | None = None
@@ -111,10 +111,12 @@ class FitResult:
 
     def evaluated_rows(self) -> "list[EvaluatedRows]":
         """What a page draws of the rows, where a page was asked for."""
-        return [
-            rows.evaluated(name, self.model, np.sort(losses))
-            for name, (losses, rows) in self.seen.items()
-        ]
+        found = []
+        for name, (losses, weights, rows) in self.seen.items():
+            order = np.argsort(losses, kind="stable")
+            masses = None if weights is None else weights[order]
+            found.append(rows.evaluated(name, self.model, losses[order], masses))
+        return found
 
 
 @dataclass(frozen=True, slots=True)

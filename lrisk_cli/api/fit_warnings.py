@@ -37,7 +37,7 @@ def fit_warnings(
         majorities["held out"] = majority(held_out)
     return (
         *(warn_of_learning(model, design) if model.robust is None else ()),
-        *warn_of_few_rows(*design.rows.shape, tested=validated or len(figures) > 1),
+        *warn_of_few_rows(design.total, design.rows.shape[1], tested=validated or len(figures) > 1),
         *warn_of_figures(figures),
         *(warn_of_majority(figures, majorities) if design.encoding.target.classes else ()),
         *warn_of_calibration(model, means),
@@ -48,7 +48,8 @@ def majority(design: Design) -> float:
     """Fraction of the most frequent class; of numbers, 0."""
     if not design.encoding.target.classes:
         return 0.0
-    return float(np.bincount(np.asarray(design.targets, np.int64)).max() / len(design.targets))
+    sizes = np.bincount(np.asarray(design.targets, np.int64), design.weights)
+    return float(sizes.max() / sizes.sum())
 
 
 def row_digests(design: Design, held_out: Design | None) -> dict[str, str]:

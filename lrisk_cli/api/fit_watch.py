@@ -64,6 +64,7 @@ def _scorer(held_out: Design, options: FitOptions, features: Features) -> Callab
 
     def score(W: Array) -> float:
         Z = features.map.margins(held_out.rows, features.coefficients(W))
-        return float(np.mean(loss.values(target.in_units(Z), targets)))
+        losses = loss.values(target.in_units(Z), targets)
+        return float(np.average(losses, weights=held_out.weights))
 
     return score

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from lrisk_cli.commands.gate_results import conclude, only_file, unnamed
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary, without
-from lrisk_cli.design.options import Columns
+from lrisk_cli.design.options import WEIGHTS, Columns
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, list_metrics
 from lrisk_cli.features.options import KernelOptions
@@ -32,7 +32,7 @@ def detect_outliers(
     data: Data,
     columns: Annotated[
         Columns,
-        without("scaling"),
+        without("scaling", *WEIGHTS),
         vary("target", help=TARGET),
         vary("missing", shown="as in the fit, or error"),
         vary("unseen", shown="as in the fit, or error"),

@@ -1,16 +1,18 @@
 """Turn a table into a numeric design, and remember enough to repeat it on new rows."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lrisk_cli.design.choosing import DesignOptions, choose_columns
+from lrisk_cli.design.collected import block_rows
 from lrisk_cli.design.columns.base import Feature
 from lrisk_cli.design.duplicate_rows import note_duplicates
 from lrisk_cli.design.encoding import EncodedBatch, Encoding, Filler, unseen_cell
-from lrisk_cli.design.groups import RowGroups, find_group_columns, read_groups
+from lrisk_cli.design.groups import RowGroups, read_groups
 from lrisk_cli.design.hints import find_hints
 from lrisk_cli.design.learning import (
     decide_task,
@@ -24,22 +26,20 @@ from lrisk_cli.design.raw_rows import (
     RowCounts,
     RowNumbers,
     UsableRows,
-    block_rows,
     copy_rows,
     read_usable_rows,
     split_rows,
 )
 from lrisk_cli.design.target import Target
-from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
-from lrisk_cli.names import Dates, Missing, Scaling, Standardize, TargetScale, Task, Unseen
+from lrisk_cli.design.weights import UNWEIGHTED, Weighting, effective_rows, normalised, total_weight
+from lrisk_cli.errors import DataError, InvalidOption, opt
+from lrisk_cli.names import Standardize, Task, Unseen
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.arrays import arrow_of
 from lrisk_cli.tables.cells import Texts
-from lrisk_cli.tables.column_types.number import NUMBER
 from lrisk_cli.tables.memory import Allowance
-from lrisk_cli.tables.named_columns import find_columns
 from lrisk_cli.tables.table import Column, Table
 from lrisk_cli.types import Array, Codes, Flags, Targets
 
@@ -47,44 +47,6 @@ __all__ = [
     "Design", "DesignOptions", "EncodedBatch", "Encoding", "Feature", "RowCounts", "Target",
     "build_design",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class DesignOptions:
-    """Which columns are used and how. features: all but target, id and excluded, when empty.
-
-    features, exclude: texts that name columns, as `find_columns` reads them.
-    target: None for clusters, whose design has features only. aside: a column that is no feature
-    though the caller reads it, and the option that names it. exposure: the column of exposures,
-    for losses that take one. scale_target, scale_features: whether they may be standardised at all.
-    divider: the column by which rows are divided into folds, and the option that names it. spare:
-    columns that have another use, by the option that names them; they are features only if named as
-    such. by: texts that name the columns of groups, which are no features either unless named as
-    such. pixels: the features are grey values, so few whole numbers are no codes. on_scale: the
-    logarithm of the target that is fitted, if any.
-    """
-
-    target: str | None
-    features: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    id_column: str | None = None
-    task: Task = Task.AUTO
-    missing: Missing = Missing.ERROR
-    unseen: Unseen = Unseen.ERROR
-    max_categories: int = 100
-    dates: Dates = Dates.NUMBER
-    standardize: Standardize = Standardize.BOTH
-    scaling: Scaling = Scaling.DEVIATION
-    intercept: bool = True
-    aside: tuple[str, str] | None = None
-    exposure: str | None = None
-    scale_target: bool = True
-    scale_features: bool = True
-    divider: tuple[str, str] | None = None
-    spare: tuple[tuple[str, str], ...] = ()
-    by: tuple[str, ...] = ()
-    pixels: bool = False
-    on_scale: TargetScale = TargetScale.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +58,8 @@ class Design:
     row_numbers: (n,) where they stand in the table. ids: their id column, as the file has it.
     counts, fingerprint and notes are those of the whole table, held-out rows included. exposure:
     (n,), where a column of the table holds it. label, allowance: of the table. groups: of the rows,
-    where columns of groups are named.
+    where columns of groups are named. weights: how much the rows count, (n,), None where all count
+    for 1; masses: in a fit, times those of classes.
     """
 
     rows: Rows
@@ -112,6 +75,19 @@ class Design:
     label: str = ""
     allowance: Allowance | None = None
     groups: RowGroups | None = None
+    weights: Array | None = None
+    masses: Array | None = None
+    weighting: Weighting = UNWEIGHTED
+
+    @property
+    def total(self) -> float:
+        """How many rows there are, or how much they count for in a fit together."""
+        return self.rows.shape[0] if self.masses is None else total_weight(self.masses)
+
+    @property
+    def effective(self) -> float:
+        """Kish's effective number of rows."""
+        return self.rows.shape[0] if self.masses is None else effective_rows(self.masses)
 
     def take(self, rows: npt.NDArray[np.intp]) -> "Design":
         """Some of its rows; all that describes the table stays."""
@@ -124,6 +100,8 @@ class Design:
             ids=None if self.ids is None else self.ids.take(arrow_of(rows)),
             exposure=None if self.exposure is None else self.exposure[rows],
             groups=None if self.groups is None else self.groups.take(rows),
+            weights=None if self.weights is None else self.weights[rows],
+            masses=None if self.masses is None else self.masses[rows],
         )
 
 
@@ -165,6 +143,7 @@ def read_design(
     usable = read_usable_rows(
         table, features, target, options.id_column, options.missing, report,
         exposure=options.exposure, divider=_divider_column(table, options),
+        weight=options.weighting.column,
     )  # fmt: skip
     _check_enough(table.label, usable.counts)
     classes = options.task is Task.CLASSIFICATION
@@ -220,17 +199,26 @@ def encode_design(
         if not classes:
             refuse_outside(place, usable.rows, options.on_scale)
         goal = learn_target(
-            place, raw.target.name, train.target, classes, scaled, options.scaling, options.on_scale
-        )
+            place, raw.target.name, train.target, classes, scaled, options.scaling,
+            options.on_scale, train.weights,
+        )  # fmt: skip
+        if options.weighting.classes is not None:
+            options.weighting.classes.check(place, classes)
     encoding = Encoding(
-        learned, options.intercept, goal, options.missing, options.unseen, options.exposure
+        learned,
+        options.intercept,
+        goal,
+        options.missing,
+        options.unseen,
+        options.exposure,
+        options.weighting.column,
     )
     n_rows = sum(len(part.rows) for part in (train, test) if part is not None)
     raw.allowance.check(raw.label, n_rows, encoding.n_columns)
     shared = (usable.counts, usable.fingerprint, (*notes, *usable.notes, *oddities))
     return (
-        _encode_rows(raw, train, encoding, shared),
-        None if test is None else _encode_rows(raw, test, encoding, shared),
+        _encode_rows(raw, train, encoding, shared, options.weighting),
+        None if test is None else _encode_rows(raw, test, encoding, shared, options.weighting),
     )
 
 
@@ -246,83 +234,6 @@ def see_target(raw: RawDesign, asked: Task) -> tuple[tuple[str, ...], tuple[str,
     return find_classes(place, raw.target.name, cells), notes
 
 
-def choose_columns(
-    table: Table, options: DesignOptions
-) -> tuple[tuple[Column, ...], Column | None]:
-    """The feature columns, in the order asked for or that of the file, and the target."""
-    target = None if options.target is None else table.column(options.target)
-    taken = _taken_columns(table, options, target)
-    # Only the target cannot be excluded: the others are no features anyway.
-    features = _named(table, "features", options.features, taken)
-    exclude = _named(
-        table, "exclude", options.exclude, {t: taken[t] for t in [options.target] if t}
-    )
-    if target is not None and options.id_column == options.target:
-        raise InvalidOption(
-            "id_column", f": '{options.target}' is the target; choose another column"
-        )
-    asked = features or [column.name for column in table.columns]
-    left = [name for name in asked if name not in taken and name not in exclude]
-    if not left and not exclude:
-        raise DataError(f"{table.label}: no column is left to learn from; add one to the table")
-    if not left:
-        raise UsageError(f"{table.label}: no features are left; exclude fewer columns")
-    return tuple(_feature_column(table, name, options.dates) for name in left), target
-
-
-def _named(table: Table, option: str, texts: Sequence[str], taken: Mapping[str, str]) -> list[str]:
-    """The columns that an option names, each once; patterns leave out those that are taken."""
-    names = [column.name for column in table.columns]
-    found: dict[str, bool] = {}
-    for column in find_columns(texts, names, table.label):
-        name = column.name
-        if name in taken and not column.by_pattern:
-            raise InvalidOption(option, f": '{name}' is {taken[name]}; leave it out there")
-        if found.get(name) and not column.by_pattern:
-            raise InvalidOption(option, f": '{name}' is named twice; name it once")
-        found[name] = found.get(name, False) or not column.by_pattern
-    return [name for name in found if name not in taken]
-
-
-def _taken_columns(table: Table, options: DesignOptions, target: Column | None) -> dict[str, str]:
-    """The columns that are no features, and what each of them is."""
-    taken = {} if target is None else {target.name: "the target"}
-    if options.id_column is not None:
-        table.column(options.id_column)
-        taken.setdefault(options.id_column, f"the {opt('id_column')} column")
-    if options.aside is not None:
-        option, name = options.aside
-        taken.setdefault(table.column(name).name, f"the {opt(option)} column")
-    if options.exposure is not None:
-        _check_exposure_column(table, options.exposure, taken)
-    names = [column.name for column in table.columns]
-    by = find_group_columns(table, options.by) if options.by else ()
-    for option, name in (*_spare_columns(options), *(("by", name) for name in by)):
-        table.column(name)
-        named = find_columns(options.features, names, table.label)
-        # Named as a feature it is one, and serves its other purpose as well.
-        if not any(each.name == name and not each.by_pattern for each in named):
-            taken.setdefault(name, f"the {opt(option)} column")
-    return taken
-
-
-def _spare_columns(options: DesignOptions) -> Iterator[tuple[str, str]]:
-    """Columns that have another use, each with the option that names it."""
-    if options.exposure is not None:
-        yield "exposure", options.exposure
-    if options.divider is not None:
-        yield options.divider
-    yield from options.spare
-
-
-def _check_exposure_column(table: Table, name: str, taken: dict[str, str]) -> None:
-    """Refuse a column of exposures that holds no numbers, or has a task."""
-    if name in taken:
-        raise InvalidOption("exposure", f": '{name}' is {taken[name]}; choose another column")
-    if not table.column(name).numeric:
-        raise InvalidOption("exposure", f": '{name}' holds no numbers; choose another column")
-
-
 def _divider_column(table: Table, options: DesignOptions) -> Column | None:
     """The column by which rows are divided into folds; times must be numbers or dates."""
     if options.divider is None:
@@ -336,13 +247,6 @@ def _divider_column(table: Table, options: DesignOptions) -> Column | None:
             option, f": '{name}' holds no dates and no numbers; choose another column"
         )
     return column
-
-
-def _feature_column(table: Table, name: str, dates: Dates) -> Column:
-    """The column of that name; dates are plain numbers unless their parts are asked for."""
-    column = table.column(name)
-    plain = column.kind == "date" and dates is not Dates.PARTS
-    return replace(column, type=NUMBER) if plain else column
 
 
 def _check_enough(label: str, counts: RowCounts) -> None:
@@ -369,7 +273,11 @@ def _encode_target(cells: Array | Texts | None, goal: Target | None) -> tuple[Ta
 
 
 def _encode_rows(
-    of: RawDesign, raw: RawRows, encoding: Encoding, shared: tuple[RowCounts, str, tuple[str, ...]]
+    of: RawDesign,
+    raw: RawRows,
+    encoding: Encoding,
+    shared: tuple[RowCounts, str, tuple[str, ...]],
+    weighting: Weighting,
 ) -> Design:
     """Widen the raw numbers into X within their own memory."""
     positions: list[Codes] = []
@@ -393,8 +301,14 @@ def _encode_rows(
         stop = min(start + step, n_rows)
         numbers = flat[start * narrow : stop * narrow].reshape(stop - start, narrow).copy()
         filler.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
+    weights = None if raw.weights is None else normalised(raw.weights, weighting.kind)
+    masses = weights
+    if weighting.classes is not None and encoding.goal is not None and encoding.goal.classes:
+        factors = weighting.classes.factors(y, encoding.goal.classes, weights)
+        masses = normalised(factors if weights is None else weights * factors, weighting.kind)
     return Design(
         DenseRows(X), y, targets, raw.rows, raw.ids, encoding, *shared, exposure=raw.exposure,
         label=of.label, allowance=of.allowance,
         groups=None if of.groups is None else of.groups.take(raw.rows),
+        weights=weights, masses=masses, weighting=weighting,
     )  # fmt: skip

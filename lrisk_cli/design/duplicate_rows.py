@@ -3,7 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from lrisk_cli.design.raw_rows import RawRows, block_rows
+from lrisk_cli.design.collected import block_rows
+from lrisk_cli.design.raw_rows import RawRows
 from lrisk_cli.tables.arrays import distinct
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.types import Array

@@ -11,6 +11,7 @@ from lrisk_cli.design.columns.category import CategoryFeature
 from lrisk_cli.design.columns.number import NumberFeature
 from lrisk_cli.design.exposure import check_exposure
 from lrisk_cli.design.target import Target
+from lrisk_cli.design.weights import NO_WEIGHT, check_weights, positive
 from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.native.kernels import core
@@ -29,7 +30,8 @@ class EncodedBatch:
 
     kept: offsets into the batch. dropped: rows left out, by reason. n_missing and n_unseen: rows
     of the batch with a missing feature, with an unseen category, whether kept or not. filled:
-    cells of the rows kept that something stands in for, by column. exposure: of the rows kept.
+    cells of the rows kept that something stands in for, by column. exposure, weights: of the
+    rows kept.
     """
 
     rows: Rows
@@ -40,13 +42,15 @@ class EncodedBatch:
     n_unseen: int
     filled: dict[str, int] = field(default_factory=dict)
     exposure: Array | None = None
+    weights: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
     """Repeats on new rows what the fit did to its own. goal: the target, where there is one.
 
-    exposure: the column of exposures, which is no feature.
+    exposure: the column of exposures, which is no feature. weight: that of the weights of new rows,
+    where they are to count by them.
     """
 
     features: tuple[Feature, ...]
@@ -55,6 +59,7 @@ class Encoding:
     missing: Missing
     unseen: Unseen
     exposure: str | None = None
+    weight: str | None = None
 
     @property
     def target(self) -> Target:
@@ -99,15 +104,16 @@ class Encoding:
 
     @property
     def needed_names(self) -> tuple[str, ...]:
-        """The columns of a table that a prediction needs: features and exposure."""
-        needed = (*self.feature_names, *([] if self.exposure is None else [self.exposure]))
-        return tuple(dict.fromkeys(needed))
+        """The columns of a table that scoring needs beside a target: features, exposure, weight."""
+        beside = (name for name in (self.exposure, self.weight) if name is not None)
+        return tuple(dict.fromkeys((*self.feature_names, *beside)))
 
     @property
     def dtypes(self) -> dict[str, str]:
         """How a table is to be read for this encoding: what open_table takes as `expected`."""
         read: dict[str, str] = {feature.name: feature.kind for feature in self.features}
         read |= {} if self.exposure is None else {self.exposure: "number"}
+        read |= {} if self.weight is None or self.weight in read else {self.weight: "number"}
         return read if self.goal is None else {**read, self.goal.name: self.goal.dtype}
 
     def encode(self, batch: Batch, place: str | None = None) -> EncodedBatch:
@@ -117,9 +123,10 @@ class Encoding:
         missing target is a DataError or a dropped row. A category or class that the fit did not
         see is a DataError under unseen="error", unless its row is dropped; otherwise such a
         category counts as `other` (all zeros if there is no such column) and a row of such a class
-        is dropped.
+        is dropped. A row of weight 0 is dropped whatever it holds.
         """
         label = place or batch.source
+        weights = self._weights_of(batch, label)
         cells = [
             feature.check_cells(batch.columns[feature.name], label) for feature in self.features
         ]
@@ -127,6 +134,8 @@ class Encoding:
         target = None if self.goal is None else batch.columns.get(self.goal.name)
         names = ("" if self.goal is None else self.goal.name, *self.feature_names)
         missing_cells = find_missing([target, *cells], batch.n_rows)
+        if weights is not None:
+            missing_cells &= positive(weights)
         if self.missing is Missing.ERROR:
             learnt = all(feature.fill is not None for feature in self.features)
             refuse_missing(
@@ -135,6 +144,8 @@ class Encoding:
             )  # fmt: skip
         n_decisive = len(names) if self.missing is Missing.DROP else 1
         drops = drop_reasons(missing_cells[:n_decisive], names)
+        if weights is not None and not positive(weights).all():
+            drops |= {NO_WEIGHT: ~positive(weights)}
         y = None if target is None else self.target.encode(target)
         unseen_class = None if y is None else self.target.unseen(y)
         if target is not None and unseen_class is not None:
@@ -157,14 +168,27 @@ class Encoding:
             int(np.count_nonzero(unseen)),
             count_filled(missing_cells[1:, kept], self.feature_names),
             self._exposure_of(batch, label, kept),
+            None if weights is None else weights[kept],
         )
+
+    def _weights_of(self, batch: Batch, label: str) -> Array | None:
+        """Of all rows of the batch, where they count by them; an invalid one is a DataError."""
+        if self.weight is None:
+            return None
+        weights = np.asarray(batch.columns[self.weight], dtype=np.float64)
+        check_weights(weights, self.weight, label, batch.source_row)
+        return weights
 
     def _exposure_of(self, batch: Batch, label: str, kept: npt.NDArray[np.int64]) -> Array | None:
         """Of the rows kept; a row of the batch without a valid one is a DataError."""
         if self.exposure is None:
             return None
         cells = np.asarray(batch.columns[self.exposure], dtype=np.float64)
-        check_exposure(cells, self.exposure, label, batch.source_row)
+        needed = cells
+        if self.weight is not None:
+            needed = np.ones(batch.n_rows)
+            needed[kept] = cells[kept]
+        check_exposure(needed, self.exposure, label, batch.source_row)
         return cells[kept]
 
     def _encode_texts(

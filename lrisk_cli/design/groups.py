@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.design.raw_rows import Coded
+from lrisk_cli.design.collected import Coded
 from lrisk_cli.errors import InvalidOption, UsageError, opt
 from lrisk_cli.tables.cells import spell_groups
 from lrisk_cli.tables.named_columns import find_columns

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lrisk_cli.design.collected import block_rows
 from lrisk_cli.design.columns.base import (
     GAUSSIAN,
     Feature,
@@ -14,7 +15,7 @@ from lrisk_cli.design.columns.base import (
 )
 from lrisk_cli.design.columns.number import refuse_overflow
 from lrisk_cli.design.columns.registry import FEATURES, NUMERIC_FEATURES
-from lrisk_cli.design.raw_rows import RawRows, block_rows, count_missing
+from lrisk_cli.design.raw_rows import RawRows, count_missing
 from lrisk_cli.design.target import ClassTarget, NumberTarget, Target, outside_scale
 from lrisk_cli.design.target_scale import find_outside, to_scale
 from lrisk_cli.design.text_targets import (
@@ -23,9 +24,11 @@ from lrisk_cli.design.text_targets import (
     present_texts,
     refuse_no_classes,
 )
+from lrisk_cli.design.weights import total_weight
 from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Scaling, TargetScale, Task
 from lrisk_cli.native.kernels import core
+from lrisk_cli.native.medians import weighted_median
 from lrisk_cli.tables.arrays import distinct
 from lrisk_cli.tables.cells import Texts, shortest_text
 from lrisk_cli.tables.exact import EXACT
@@ -104,6 +107,7 @@ def learn_target(
     scaled: bool,
     scaling: Scaling = Scaling.DEVIATION,
     on_scale: TargetScale = TargetScale.NONE,
+    weights: Array | None = None,
 ) -> Target:
     """The target as the rows to learn from show it; refused when it is constant."""
     if classes:
@@ -117,7 +121,7 @@ def learn_target(
         return learned
     assert not isinstance(target, Texts)  # noqa: S101
     numbers = to_scale(target, on_scale)
-    mean, scale = learn_scales(numbers[:, np.newaxis], scaling=scaling)
+    mean, scale = learn_scales(numbers[:, np.newaxis], scaling=scaling, weights=weights)
     if scale[0] == 0.0:
         raise DataError(
             f"{place}: is constant ({target[0]:g}), nothing to learn; choose another target"
@@ -157,11 +161,11 @@ def learn_features(
     marked: a feature that is filled in where it is missing also gets an indicator of that.
     """
     impute = missing is Missing.IMPUTE
-    rules = LearningRules(impute, marked, scaled, max_categories)
+    rules = LearningRules(impute, marked, scaled, max_categories, raw.weights)
     numeric = [column for column in columns if column.numeric]
-    fills = _learn_medians(label, numeric, raw.numbers) if impute else None
+    fills = _learn_medians(label, numeric, raw.numbers, raw.weights) if impute else None
     n_missing = count_missing(raw.numbers) if impute and marked else np.zeros(len(numeric), int)
-    means, scales = learn_scales(raw.numbers, fills, scaling)
+    means, scales = learn_scales(raw.numbers, fills, scaling, raw.weights)
     numbers = (
         NumberCells(
             raw.numbers[:, at],
@@ -198,60 +202,68 @@ def _note_constant(learned: Sequence[Learned]) -> list[str]:
 
 
 def learn_scales(
-    numbers: Array, fills: Array | None = None, scaling: Scaling = Scaling.DEVIATION
+    numbers: Array,
+    fills: Array | None = None,
+    scaling: Scaling = Scaling.DEVIATION,
+    weights: Array | None = None,
 ) -> tuple[Array, Array]:
     """Mean and population deviation of each column, or median and 1.4826 MAD.
 
     MAD is the median distance from the median; where it is 0 the deviation stands in. A constant
     column has exactly its value as mean and exactly zero deviation. fills: what stands in for NaN.
-    numbers: (n, p).
+    numbers: (n, p). weights: of the rows, if any, (n,).
     """
     if scaling is Scaling.DEVIATION:
-        return _deviations(numbers, fills)
+        return _deviations(numbers, fills, weights)
     medians, scales = np.empty((2, numbers.shape[1]))
     for j in range(numbers.shape[1]):
         column = numbers[:, j : j + 1]
         filled = _filled(column, None if fills is None else fills[j : j + 1]).copy()
         with np.errstate(over="ignore", invalid="ignore"):
-            medians[j] = np.median(filled)
+            medians[j] = weighted_median(filled[:, 0], weights)
             filled -= medians[j]
             np.abs(filled, out=filled)
-            scales[j] = GAUSSIAN * np.median(filled)
+            scales[j] = GAUSSIAN * weighted_median(filled[:, 0], weights)
         if scales[j] == 0.0:
-            scales[j] = _deviations(column, None if fills is None else fills[j : j + 1])[1][0]
+            own = None if fills is None else fills[j : j + 1]
+            scales[j] = _deviations(column, own, weights)[1][0]
     return medians, scales
 
 
-def _deviations(numbers: Array, fills: Array | None) -> tuple[Array, Array]:
+def _deviations(numbers: Array, fills: Array | None, weights: Array | None) -> tuple[Array, Array]:
     """Mean and population deviation of each column, summed in fixed chunks of rows."""
     first = _filled(numbers[:1], fills)[0]
+    total = len(numbers) if weights is None else total_weight(weights)
     with np.errstate(over="ignore", invalid="ignore"):
-        means = first + _sum_chunks(numbers, fills, first, 1) / len(numbers)
-        scales = np.sqrt(_sum_chunks(numbers, fills, means, 2) / len(numbers))
+        means = first + _sum_chunks(numbers, fills, first, 1, weights) / total
+        scales = np.sqrt(_sum_chunks(numbers, fills, means, 2, weights) / total)
     for j in np.flatnonzero(scales < LEAST_SCALE):
         column = _filled(numbers[:, j : j + 1], None if fills is None else fills[j : j + 1])
         if (column != column[0]).any():
-            means[j], scales[j] = _small_deviation(column)
+            means[j], scales[j] = _small_deviation(column, weights)
     return means, scales
 
 
-def _small_deviation(column: Array) -> tuple[float, float]:
+def _small_deviation(column: Array, weights: Array | None) -> tuple[float, float]:
     """The same of a column (n, 1) whose squares underflow, in units of a power of two."""
     exponent = int(np.frexp(np.abs(column).max())[1])
     # In two steps: a power of two may be too large for a number.
     scaled = np.ldexp(np.ldexp(column, -(exponent // 2)), exponent // 2 - exponent)
-    mean, deviation = _deviations(scaled, None)
+    mean, deviation = _deviations(scaled, None, weights)
     scale = float(np.ldexp(deviation[0], exponent))
     return float(np.ldexp(mean[0], exponent)), max(scale, LEAST_NUMBER)
 
 
-def _sum_chunks(numbers: Array, fills: Array | None, origin: Array, power: int) -> Array:
-    """Sum over rows of (number - origin) ** power."""
+def _sum_chunks(
+    numbers: Array, fills: Array | None, origin: Array, power: int, weights: Array | None
+) -> Array:
+    """Sum over rows of (number - origin) ** power, times the weights of the rows."""
     total, of_block = np.zeros((2, numbers.shape[1]))
     step = block_rows(numbers.shape[1])
     for start in range(0, len(numbers), step):
         block = np.ascontiguousarray(_filled(numbers[start : start + step], fills))
-        core.sum_powers(block, origin, power, of_block)
+        of_rows = None if weights is None else weights[start : start + step]
+        core.sum_powers(block, origin, power, of_block, of_rows)
         total += of_block
     return total
 
@@ -260,15 +272,18 @@ def _filled(numbers: Array, fills: Array | None) -> Array:
     return numbers if fills is None else np.where(np.isnan(numbers), fills, numbers)
 
 
-def _learn_medians(label: str, columns: Sequence[Column], numbers: Array) -> Array:
+def _learn_medians(
+    label: str, columns: Sequence[Column], numbers: Array, weights: Array | None
+) -> Array:
     """What stands in for the missing cells of each column."""
     fills = np.empty(len(columns))
     for position, column in enumerate(columns):
-        known = numbers[:, position]
-        known = known[~np.isnan(known)]
-        if len(known) == 0:
+        known = ~np.isnan(numbers[:, position])
+        if not known.any():
             raise always_missing(label, column.name)
-        fills[position] = NUMERIC_FEATURES[column.kind].median(known)
+        of_rows = None if weights is None else weights[known]
+        median = NUMERIC_FEATURES[column.kind].median
+        fills[position] = median(numbers[known, position], of_rows)
     return fills
 
 

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from lrisk_cli.errors import InvalidOption
-from lrisk_cli.names import Dates, Missing, Scaling, Standardize, TargetScale, Task, Unseen
+from lrisk_cli.names import (
+    Dates,
+    Missing,
+    Scaling,
+    Standardize,
+    TargetScale,
+    Task,
+    Unseen,
+    WeightKind,
+)
 from lrisk_cli.options import option
 from lrisk_cli.tables.named_columns import as_texts
 from lrisk_cli.tables.options import Names
@@ -14,6 +23,8 @@ if TYPE_CHECKING:
     from lrisk_cli.design.design import DesignOptions
 
 MAX_CATEGORIES = 100
+# How much rows count.
+WEIGHTS = ("weight", "weight_kind", "class_weight")
 # What the option means where a model is given.
 EXPOSURE = "Column of exposures, where the table names it differently than that of the fit."
 
@@ -34,6 +45,21 @@ class Columns:
         metavar="COLUMN",
         help="Column of exposures (time, area, insured years), for the poisson loss: predictions "
         "are in proportion to it.",
+    )
+    weight: str | None = option(
+        metavar="COLUMN",
+        help="Column of row weights, of at least 0: how much each row counts in fits and figures; "
+        "it is no feature unless named as one.",
+    )
+    weight_kind: WeightKind | None = option(
+        help="A row of weight 3 is the row three times (frequency), or counts three times as much "
+        "as one of weight 1 while the sum stays the number of rows (importance).",
+        shown=WeightKind.FREQUENCY.value,
+    )
+    class_weight: str | None = option(
+        metavar="A=2,B=1",
+        help="Weights of the classes in the fit, 1 for classes not named; balanced: all classes "
+        "have the same total weight.",
     )
     dtype: tuple[str, ...] = option(
         (),
@@ -87,6 +113,7 @@ class Columns:
     def parse(self) -> "DesignOptions":
         """The same, parsed; the scaling is the usual one where none is named."""
         from lrisk_cli.design.design import DesignOptions
+        from lrisk_cli.design.weights import parse_weighting
 
         return DesignOptions(
             target=self.target,
@@ -103,6 +130,7 @@ class Columns:
             intercept=self.intercept,
             exposure=self.exposure,
             on_scale=self.target_scale,
+            weighting=parse_weighting(self.weight, self.weight_kind, self.class_weight),
         )
 
     @property

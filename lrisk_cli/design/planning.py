@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lrisk_cli.design.choosing import DesignOptions, choose_columns
 from lrisk_cli.design.columns.base import always_missing
 from lrisk_cli.design.columns.registry import FEATURES
-from lrisk_cli.design.design import DesignOptions, choose_columns
 from lrisk_cli.design.encoding import find_missing, refuse_missing
 from lrisk_cli.design.exposure import check_exposure
 from lrisk_cli.design.raw_rows import RowCounts, as_read_bytes, count_ragged
+from lrisk_cli.design.weights import NO_WEIGHT, WeightCells, positive
 from lrisk_cli.names import Missing, Task
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.tables.cells import Texts
@@ -78,17 +79,24 @@ def plan_design(
     names = [target.name, *(column.name for column in columns)]
     exposure = options.exposure
     names += [] if exposure is None or exposure in names else [exposure]
+    weight = options.weighting.column
+    names += [] if weight is None or weight in names else [weight]
     named = [] if options.id_column is None else [options.id_column]
     table.refuse_nested(names, named)
     survey = _Survey(columns, target, options.missing)
     strict, n_id_bytes, ragged = options.missing is Missing.ERROR, 0, RaggedRows()
+    weights = WeightCells(weight)
     for batch in table.batches(names, invalid_as_missing=not strict, as_is=named, ragged=ragged):
-        survey.add(batch)
+        of_rows = weights.add(batch, first=True)
+        counted = None if of_rows is None else positive(of_rows)
+        survey.add(batch, counted)
         if exposure is not None:
             cells = np.asarray(batch.columns[exposure], dtype=np.float64)
+            cells = cells if counted is None else np.where(counted, cells, 1.0)
             check_exposure(cells, exposure, batch.source, batch.source_row)
         n_id_bytes += sum(as_read_bytes(batch.columns[name]) for name in named)
         report(Progress("read", batch.first_row + batch.n_rows, table.n_rows))
+    weights.finish(table.label)
     survey.refuse_empty(table.label)
     features = survey.features(options.max_categories)
     n_columns = sum(feature.n_columns for feature in features) + options.intercept
@@ -138,15 +146,19 @@ class _Survey:
         self._surveys = {c.name: FEATURES[c.kind].survey() for c in columns}
         self._known = dict.fromkeys(self._names, 0)
 
-    def add(self, batch: Batch) -> None:
-        """Take the next rows."""
+    def add(self, batch: Batch, counted: Flags | None = None) -> None:
+        """Take the next rows. counted: those of weight greater than 0, where rows have weights."""
         cells = [batch.columns[name] for name in self._names]
         missing_cells = find_missing(cells, batch.n_rows)
+        lost = np.zeros(batch.n_rows, bool)
+        if counted is not None:
+            lost = ~counted
+            missing_cells &= counted
+            _count(self._dropped, NO_WEIGHT, int(np.count_nonzero(lost)))
         if self._missing is Missing.ERROR:
             refuse_missing(
                 missing_cells, self._names, batch.source, batch.source_row, target=self._names[0]
             )
-        lost = np.zeros(batch.n_rows, bool)
         for name, missing in zip(self._names, missing_cells, strict=True):
             if self._missing is Missing.DROP or name == self._names[0]:
                 _count(self._dropped, f"missing {name}", int(np.count_nonzero(missing & ~lost)))

@@ -7,26 +7,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lrisk_cli.design.collected import Coded, NumberMatrix, block_rows
 from lrisk_cli.design.dividers import Divider
 from lrisk_cli.design.encoding import find_missing, refuse_missing
 from lrisk_cli.design.exposure import check_exposure
+from lrisk_cli.design.weights import WeightCells, positive
 from lrisk_cli.errors import opt, quote
 from lrisk_cli.names import Missing
-from lrisk_cli.native.kernels import core
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.tables.arrays import Buffer, arrow_of
 from lrisk_cli.tables.cells import InvalidCell, Texts
 from lrisk_cli.tables.fingerprint import Fingerprint
 from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.table import Batch, Column, Table, join_arrays
-from lrisk_cli.types import Array, Codes, Flags
+from lrisk_cli.types import Array, Flags
 
 RowNumbers = npt.NDArray[np.int64]
 
-GROWTH = 1 << 21  # numbers added when the buffer is full: 16 MB
-TEXT_BYTES = 150  # overhead of a text: an object, and its entry in a dictionary
 RAGGED = "ragged"  # the reason for which the reader skipped rows
-BLOCK_NUMBERS = 1 << 16  # numbers worked on at a time: half a megabyte stays in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +61,9 @@ class RawRows:
     """Rows before encoding.
 
     buffer: n_rows x n_numbers raw numbers, NaN for missing; texts: one for each category feature;
-    target: None where there is none; rows: their numbers in the table; exposure, divider: as
-    target. divider: the column by which rows are divided into folds.
+    target: None where there is none; rows: their numbers in the table; exposure, divider, weights:
+    as target. divider: the column by which rows are divided into folds. weights: as the table has
+    them, all greater than 0.
     """
 
     buffer: Buffer
@@ -75,6 +74,7 @@ class RawRows:
     ids: Any
     exposure: Array | None = None
     divider: Array | Texts | None = None
+    weights: Array | None = None
 
     @property
     def numbers(self) -> Array:
@@ -92,11 +92,6 @@ class UsableRows:
     notes: tuple[str, ...]
 
 
-def block_rows(width: int) -> int:
-    """How many rows of `width` numbers are worked on at a time; fixed, as sums depend on it."""
-    return max(1, BLOCK_NUMBERS // max(1, width))
-
-
 def read_usable_rows(
     table: Table,
     features: Sequence[Column],
@@ -107,30 +102,36 @@ def read_usable_rows(
     *,
     exposure: str | None = None,
     divider: Column | None = None,
+    weight: str | None = None,
 ) -> UsableRows:
     """Read the table once. Rows with missing cells are refused, dropped or kept, by `missing`.
 
     exposure: a column of numbers greater than 0, which none may lack; nor a cell of `divider`.
+    weight: a column of numbers of at least 0; rows of weight 0 are left out, whatever they hold.
     """
     n_numbers = sum(feature.numeric for feature in features)
     table.allowance.check(table.label, table.n_rows or 0, n_numbers)
-    collector = _RowCollector(features, target, missing, table.n_rows or 0, exposure, divider)
+    collector = _RowCollector(
+        features, target, missing, table.n_rows or 0, exposure, divider, weight
+    )
     names = [column.name for column in (*features, target, divider) if column is not None]
     names = list(dict.fromkeys([*names, *([] if exposure is None else [exposure])]))
     groups, ragged = table.column_groups(names), RaggedRows()
+    beside = [] if weight is None else [weight]
     for number, group in enumerate(groups, 1):
         as_is = [id_column] if id_column is not None and number == len(groups) else []
         n_read = 0
         for batch in table.batches(
-            group, invalid_as_missing=missing is not Missing.ERROR, as_is=as_is, ragged=ragged
-        ):
-            collector.add(batch, group)
+            list(dict.fromkeys([*group, *beside])),
+            invalid_as_missing=missing is not Missing.ERROR, as_is=as_is, ragged=ragged,
+        ):  # fmt: skip
+            collector.add(batch, group, begin=number == 1)
             collector.take_ids([batch.columns[name] for name in as_is])
             n_read += batch.n_rows
             table.allowance.check(table.label, n_read, n_numbers, collector.text_bytes)
             done = n_read if table.n_rows is None else (number - 1) * table.n_rows + n_read
             report(Progress("read", done / len(groups), table.n_rows))
-    usable = collector.finish(n_read)
+    usable = collector.finish(n_read, table.label)
     return replace(
         usable,
         counts=count_ragged(usable.counts, ragged),
@@ -173,6 +174,7 @@ def _pick(raw: RawRows, rows: npt.NDArray[np.intp], buffer: Buffer) -> RawRows:
         None if raw.ids is None else raw.ids.take(arrow_of(rows)),
         None if raw.exposure is None else raw.exposure[rows],
         None if raw.divider is None else raw.divider[rows],
+        None if raw.weights is None else raw.weights[rows],
     )
 
 
@@ -188,56 +190,6 @@ def count_missing(numbers: Array) -> npt.NDArray[np.int64]:
 def as_read_bytes(column: Any) -> int:
     """What a column takes that is kept as the file has it: twice while its parts are joined."""
     return 2 * int(column.nbytes)
-
-
-class Coded:
-    """A text column under one set of codes, though every batch brings its own.
-
-    n_bytes: about what it takes.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
-        self._parts: list[Codes] = []
-        self.n_bytes = 0
-
-    @property
-    def n_values(self) -> int:
-        """How many different texts there were."""
-        return len(self._known)
-
-    def add(self, texts: Texts) -> Codes:
-        """Take the next rows; their codes, -1 where there is no text."""
-        known = self._known
-        self.n_bytes += sum(TEXT_BYTES + len(text) for text in texts.values if text not in known)
-        codes = [known.setdefault(text, len(known)) for text in texts.values]
-        # Wrapped, code -1 finds the -1 at the end; and nothing is checked code by code.
-        self._parts.append(np.take(np.array([*codes, -1], np.int32), texts.codes, mode="wrap"))
-        self.n_bytes += self._parts[-1].nbytes
-        return self._parts[-1]
-
-    def finish(self) -> Texts:
-        """All rows under the same codes."""
-        return Texts(np.concatenate(self._parts), list(self._known))
-
-
-class _Matrix:
-    """Rows of numbers that arrive a few columns and rows at a time; grows in place."""
-
-    def __init__(self, n_rows: int, width: int) -> None:
-        self.buffer = Buffer(n_rows * width)
-        self._width = width
-
-    def put(self, columns: Sequence[Array], first_row: int, first_column: int) -> None:
-        """Write columns side by side, from the given row and column on."""
-        n_rows = len(columns[0])
-        stop = (first_row + n_rows) * self._width
-        if stop > self.buffer.size:
-            self.buffer.resize(max(stop, self.buffer.size + GROWTH))
-        block = self.buffer.view()[first_row * self._width : stop].reshape(n_rows, self._width)
-        step = block_rows(self._width)
-        for low in range(0, n_rows, step):
-            core.place_columns(list(columns), low, first_column, block[low : low + step])
 
 
 def _note_invalid(name: str, cell: InvalidCell) -> str:
@@ -262,6 +214,7 @@ class _RowCollector:
         n_rows: int,
         exposure: str | None = None,
         divider: Column | None = None,
+        weight: str | None = None,
     ) -> None:
         self._ids: list[Any] = []
         self._id_bytes = 0
@@ -272,12 +225,13 @@ class _RowCollector:
         numeric = [feature.name for feature in features if feature.numeric]
         self._places = {name: place for place, name in enumerate(numeric)}
         self._texts = {feature.name: Coded() for feature in features if not feature.numeric}
-        self._numbers = _Matrix(n_rows, len(numeric))
+        self._numbers = NumberMatrix(n_rows, len(numeric))
         numbered = target is not None and target.numeric
-        self._target_numbers = _Matrix(n_rows if numbered else 0, 1)
+        self._target_numbers = NumberMatrix(n_rows if numbered else 0, 1)
         self._target_texts = Coded()
         self._exposure = exposure
         self._exposures: list[Array] = []
+        self._weights = WeightCells(weight)
         self._divider = Divider(divider)
         # For each row how early its first missing column comes, counted from behind; 0: none.
         self._blame = np.zeros(0, np.int32)
@@ -295,18 +249,20 @@ class _RowCollector:
         self._ids += columns
         self._id_bytes += sum(map(as_read_bytes, columns))
 
-    def add(self, batch: Batch, names: Sequence[str]) -> None:
-        """Take in the next rows of the columns `names`."""
+    def add(self, batch: Batch, names: Sequence[str], *, begin: bool) -> None:
+        """Take in the next rows of the columns `names`. begin: these rows are read at first."""
         self._divider.add(batch, names)
         # What only divides the rows is no part of what is learned.
         columns: dict[str, Any] = {
             name: batch.columns[name] for name in names if name in self._learned
         }
-        has_missing = self._fingerprint.add(columns, batch.first_row)
+        weights = self._weights.add(batch, first=begin)
+        beside = self._weights.beside(self._names) if begin else {}
+        has_missing = self._fingerprint.add(columns | beside, batch.first_row)
         if self._exposure in columns:
-            self._take_exposures(columns, batch)
+            self._take_exposures(columns, batch, weights)
         if has_missing:
-            self._note_missing(columns, batch)
+            self._note_missing(columns, batch, weights)
         for name, cell in batch.invalid.items():
             first = self._invalid.get(name)
             self._invalid[name] = (
@@ -326,7 +282,7 @@ class _RowCollector:
         elif target is not None:
             self._target_numbers.put([target], batch.first_row, 0)
 
-    def finish(self, n_read: int) -> UsableRows:
+    def finish(self, n_read: int, label: str) -> UsableRows:
         """Drop the rows to be dropped and let go of what is no longer needed."""
         buffer = self._numbers.buffer
         buffer.resize(n_read * len(self._places))
@@ -339,6 +295,7 @@ class _RowCollector:
             join_arrays(self._ids) if self._ids else None,
             np.concatenate(self._exposures) if self._exposures else None,
             self._divider.finish(),
+            self._weights.finish(label),
         )
         counts = np.bincount(self._blame, minlength=len(self._names) + 1)[:0:-1]
         dropped = {
@@ -346,18 +303,22 @@ class _RowCollector:
             for name, count in zip(self._names, counts, strict=True)
             if count
         }
+        dropped |= self._weights.dropped
         if dropped:
             self._blame.resize(n_read, refcheck=False)
-            raw = keep_rows(raw, np.flatnonzero(self._blame == 0))
+            kept = self._blame == 0
+            kept &= True if raw.weights is None else positive(raw.weights)
+            raw = keep_rows(raw, np.flatnonzero(kept))
         notes = tuple(_note_invalid(name, cell) for name, cell in self._invalid.items())
         row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))
         return UsableRows(raw, row_counts, self._fingerprint.digest(n_read), notes)
 
-    def _take_exposures(self, columns: dict[str, Any], batch: Batch) -> None:
+    def _take_exposures(self, columns: dict[str, Any], batch: Batch, weights: Array | None) -> None:
         """Keep the exposures; unless they are a feature too, the other columns are left."""
         name = str(self._exposure)
         exposures = columns[name] if name in self._names else columns.pop(name)
-        check_exposure(exposures, name, batch.source, batch.source_row)
+        needed = exposures if weights is None else np.where(positive(weights), exposures, 1.0)
+        check_exposure(needed, name, batch.source, batch.source_row)
         self._exposures.append(np.array(exposures))
 
     def _count_filled(self, raw: RawRows) -> dict[str, int]:
@@ -379,9 +340,11 @@ class _RowCollector:
         numbers = self._target_numbers.buffer
         return numbers.view()[:n_read] if numbers.size else self._target_texts.finish()
 
-    def _note_missing(self, columns: dict[str, Any], batch: Batch) -> None:
-        """Refuse missing cells, or blame the rows that have to go for them."""
+    def _note_missing(self, columns: dict[str, Any], batch: Batch, weights: Array | None) -> None:
+        """Refuse missing cells of rows that count, or blame the rows that have to go for them."""
         missing_cells = find_missing(list(columns.values()), batch.n_rows)
+        if weights is not None:
+            missing_cells &= positive(weights)
         if self._missing is Missing.ERROR:
             refuse_missing(
                 missing_cells, list(columns), batch.source, batch.source_row, target=self._target

@@ -70,13 +70,13 @@ def describe(name: str, scale: TargetScale) -> str:
     return name if scale is TargetScale.NONE else _SCALES[scale].words.format(name)
 
 
-def smearing_factor(residuals: Array) -> float | None:
+def smearing_factor(residuals: Array, weights: Array | None = None) -> float | None:
     """Duan's: the mean of exp(residual), by which the exponential is too small for a mean.
 
-    None where it is too large for a number.
+    None where it is too large for a number. weights: of the rows, where they have any. (n,).
     """
     with np.errstate(over="ignore"):
-        factor = float(np.exp(residuals).mean())
+        factor = float(np.average(np.exp(residuals), weights=weights))
     return factor if np.isfinite(factor) else None
 
 

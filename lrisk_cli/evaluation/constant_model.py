@@ -6,6 +6,7 @@ from math import log
 
 import numpy as np
 
+from lrisk_cli.evaluation.class_errors import Counts
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.models.model import Model
 from lrisk_cli.risk.spectrum import Spectrum
@@ -24,34 +25,48 @@ def sampled(n_rows: int) -> slice:
 
 
 def gain_over_constant(
-    model: Model, Z: Array, targets: Targets, exposure: Array | None
+    model: Model,
+    Z: Array,
+    targets: Targets,
+    exposure: Array | None,
+    masses: Array | None = None,
 ) -> float | None:
     """1 - R(model) / R(best constant) for the rising risk R that was minimised; None for others.
 
-    Z: margins of the rows, (n, outputs). Without an intercept the constant is 0.
+    Z: margins of the rows, (n, outputs). Without an intercept the constant is 0. masses: of the
+    rows, where they count for unlike much. (n,).
     """
     spectrum, loss = model.spectrum, model.row_loss
     if not spectrum.rising:
         return None
-    reached = _risk(model.losses(Z, targets, exposure), spectrum)
+
+    def risk(losses: Array) -> float:
+        return _risk(losses, spectrum, masses)
+
+    reached = risk(model.losses(Z, targets, exposure))
     if model.target.classes and model.encoding.intercept:
         codes: Codes = np.asarray(targets, dtype=np.int32)
-        best = class_entropy(np.bincount(codes, minlength=len(model.target.classes)), spectrum)
+        sizes = np.bincount(codes, masses, len(model.target.classes))
+        best = class_entropy(sizes, spectrum)
     else:
-        best = _least_risk(model, loss, loss.targets(targets, exposure), Z, spectrum)
+        best = _least_risk(model, loss, loss.targets(targets, exposure), Z, risk)
     return 1.0 - reached / best if best > 0.0 else None
 
 
-def class_entropy(counts: "np.ndarray[tuple[int], np.dtype[np.intp]]", spectrum: Spectrum) -> float:
+def class_entropy(counts: Counts, spectrum: Spectrum) -> float:
     """The least risk of constant class probabilities: max of the entropy H(q) over class masses q.
 
     F(m) is the weight of the m largest losses. Masses are possible if any classes with m rows
     have at most F(m); of these the most even are the slopes of the greatest convex minorant of
-    (j, F(n_1 + ... + n_j)), smallest classes first. counts: rows of each class.
+    (j, F(n_1 + ... + n_j)), smallest classes first. counts: rows of each class, or their mass.
     """
     sizes = np.sort(counts[counts > 0])
-    above = np.cumsum(spectrum.weights(int(sizes.sum()))[::-1])
-    heights = [0.0, *above[np.cumsum(sizes) - 1].tolist()]
+    upto = np.cumsum(sizes)
+    if sizes.dtype.kind == "f":
+        above = spectrum.of_rows(upto.astype(np.float64), np.zeros(len(upto)), float(upto[-1]))
+    else:
+        above = np.cumsum(spectrum.weights(int(upto[-1]))[::-1])[upto - 1]
+    heights = [0.0, *above.tolist()]
     hull: list[int] = []
     for k in range(len(heights)):
         while len(hull) > 1 and _slope(heights, hull[-2], hull[-1]) >= _slope(heights, hull[-1], k):
@@ -65,20 +80,23 @@ def _slope(heights: list[float], low: int, high: int) -> float:
     return (heights[high] - heights[low]) / (high - low)
 
 
-def _risk(losses: Array, spectrum: Spectrum) -> float:
-    return spectral_risk(sort_losses(np.array(losses)), spectrum)
+def _risk(losses: Array, spectrum: Spectrum, masses: Array | None) -> float:
+    ascending, ordered = np.array(losses), None if masses is None else np.array(masses)
+    return spectral_risk(sort_losses(ascending, ordered), spectrum, ordered)
 
 
-def _least_risk(model: Model, loss: Loss, targets: Targets, Z: Array, spectrum: Spectrum) -> float:
+def _least_risk(
+    model: Model, loss: Loss, targets: Targets, Z: Array, risk: Callable[[Array], float]
+) -> float:
     """By golden section: the risk is convex in the constant."""
     Z = model.in_units(Z)
     if not model.encoding.intercept or Z.shape[1] > 1:
-        return _risk(loss.values(np.zeros_like(Z), targets), spectrum)
+        return risk(loss.values(np.zeros_like(Z), targets))
 
     def at(constant: float) -> float:
         with np.errstate(over="ignore"):
             losses = loss.values(np.full_like(Z, constant), targets)
-        return _risk(losses, spectrum) if np.isfinite(losses).all() else float("inf")
+        return risk(losses) if np.isfinite(losses).all() else float("inf")
 
     middle = float(np.median(Z))
     width = max(float(Z.max() - Z.min()), 1e-3 * abs(middle), model.target.scale)

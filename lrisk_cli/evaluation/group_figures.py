@@ -8,6 +8,7 @@ from math import isfinite
 import numpy as np
 
 from lrisk_cli.design.groups import GroupCollector, RowGroups
+from lrisk_cli.design.weights import total_weight
 from lrisk_cli.evaluation.influence import ScoredGroup, error_interval, risk_interval
 from lrisk_cli.evaluation.metric import Better
 from lrisk_cli.evaluation.metrics import Figures, Intervals, Reported, Tally, tally_figures
@@ -24,12 +25,16 @@ FEW_ROWS = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupFigures:
-    """One group. name: its cell of each column; rows: how many; intervals: where asked for."""
+    """One group. name: its cell of each column; rows: how many; intervals: where asked for.
+
+    total: how much the rows count for, their number where all count alike.
+    """
 
     name: tuple[str, ...]
     rows: int
     figures: Figures
     intervals: Intervals
+    total: float
 
     @property
     def uncertain(self) -> bool:
@@ -96,7 +101,7 @@ class ByGroup:
         if risk.over is None:
             return max(known)
         order = sorted(range(len(known)), key=known.__getitem__)
-        counts = np.array([self.groups[at].rows for at in order], dtype=np.float64)
+        counts = np.array([self.groups[at].total for at in order], dtype=np.float64)
         heavier = counts.sum() - np.cumsum(counts)
         weights = risk.over.weights_of(counts, heavier, float(counts.sum()))
         return float(weights @ np.array(known)[order])
@@ -105,18 +110,28 @@ class ByGroup:
 class GroupTally:
     """Keeps scored rows with their groups until all are known.
 
-    8 bytes a row for the loss, the target, the prediction and each class but the first.
+    8 bytes a row for the loss, the target, the prediction, the weight if any and each class but the
+    first. Rows with weights have no intervals.
     """
 
     def __init__(self, reported: Reported) -> None:
         self._reported = reported
         self._losses, self._targets, self._predictions = Column(), Column(), Column()
         self._probabilities: list[Column] = []
+        self._weights: Column | None = None
 
     def add(
-        self, losses: Array, targets: Targets, predictions: Targets, probabilities: Array | None
+        self,
+        losses: Array,
+        targets: Targets,
+        predictions: Targets,
+        probabilities: Array | None,
+        weights: Array | None = None,
     ) -> None:
         """Take one batch, as a tally does."""
+        if weights is not None:
+            self._weights = self._weights or Column()
+            self._weights.add(weights)
         self._losses.add(losses)
         self._targets.add(np.asarray(targets, dtype=np.float64))
         self._predictions.add(np.asarray(predictions, dtype=np.float64))
@@ -132,13 +147,15 @@ class GroupTally:
         columns = [self._losses.values[order], self._targets.values, self._predictions.values]
         columns[1:] = [column[order] for column in columns[1:]]
         P = [column.values[order] for column in self._probabilities]
+        weights = None if self._weights is None else self._weights.values[order]
         found = []
         for code, (start, end) in enumerate(pairwise(bounds)):
             if start == end:
                 continue
             losses, targets, predictions = (column[start:end] for column in columns)
             probabilities = np.stack([p[start:end] for p in P], axis=1) if P else None
-            rows = ScoredGroup(losses, targets, predictions, probabilities)
+            of_rows = None if weights is None else weights[start:end]
+            rows = ScoredGroup(losses, targets, predictions, probabilities, of_rows)
             found.append(self._group(groups.names[code], rows, spectra, intervals=intervals))
         return ByGroup(groups.columns, tuple(found))
 
@@ -150,14 +167,15 @@ class GroupTally:
         *,
         intervals: bool,
     ) -> GroupFigures:
-        tally, coded = Tally(self._reported), bool(self._reported.classes)
+        weighted, coded = rows.weights is not None, bool(self._reported.classes)
+        tally = Tally(self._reported, weighted=weighted)
         targets, predictions = rows.targets, rows.predictions
         if coded:
             targets, predictions = targets.astype(np.int32), predictions.astype(np.int32)
-        tally.add(rows.losses, targets, predictions, rows.probabilities)
+        tally.add(rows.losses, targets, predictions, rows.probabilities, rows.weights)
         figures = tally_figures(tally, spectra)
         ends: Intervals = {}
-        if intervals:
+        if intervals and not weighted:
             by_risk = {str(spectrum): spectrum for spectrum in (Spectrum("mean"), *spectra)}
             target = self._reported.target
             if target is not None:
@@ -172,7 +190,9 @@ class GroupTally:
                 )
                 if found is not None:
                     ends[metric] = found
-        return GroupFigures(name, len(rows.losses), figures, ends)
+        n_rows = len(rows.losses)
+        total = n_rows if rows.weights is None else total_weight(rows.weights)
+        return GroupFigures(name, n_rows, figures, ends, total)
 
 
 class GroupedRows:
@@ -186,7 +206,8 @@ class GroupedRows:
         """Take one batch."""
         self._collector.add(scored.batch, scored.kept)
         losses, targets = scored.known_losses, scored.known_targets
-        self._tally.add(losses, targets, scored.predictions, scored.probabilities)
+        weights = scored.encoded.weights
+        self._tally.add(losses, targets, scored.predictions, scored.probabilities, weights)
 
     def finish(self, spectra: Sequence[Spectrum], *, intervals: bool) -> ByGroup:
         """The figures of each group."""

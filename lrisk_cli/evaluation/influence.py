@@ -24,13 +24,14 @@ Ends = tuple[float, float]
 class ScoredGroup:
     """The rows of a group. losses: as they are read, (n,). targets, predictions: numbers or codes.
 
-    probabilities: of classes, (n, k). All (n, ...).
+    probabilities: of classes, (n, k). weights: of the rows, if they have any. All (n, ...).
     """
 
     losses: Array
     targets: Array
     predictions: Array
     probabilities: Array | None
+    weights: Array | None = None
 
     @property
     def errors(self) -> Array:

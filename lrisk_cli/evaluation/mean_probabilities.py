@@ -29,19 +29,24 @@ class MeanProbabilities:
     """By class: rows, the sum of the probabilities p, and that of p (1 - p)."""
 
     def __init__(self, n_classes: int) -> None:
-        self._rows = np.zeros(n_classes, np.int64)
+        self._rows = np.zeros(n_classes)
         self._sums, self._variances = np.zeros((2, n_classes))
 
-    def add(self, targets: Targets, probabilities: Array) -> None:
-        """Take one batch. targets: codes (n,); probabilities: (n, k)."""
-        sums = probabilities.sum(axis=0)
-        self._rows += np.bincount(targets, minlength=len(sums))
-        self._sums += sums
-        self._variances += sums - np.einsum("ij,ij->j", probabilities, probabilities)
+    def add(self, targets: Targets, probabilities: Array, weights: Array | None = None) -> None:
+        """Take one batch. targets: codes (n,); probabilities: (n, k). weights: (n,)."""
+        self._rows += np.bincount(targets, weights, probabilities.shape[1])
+        if weights is None:
+            sums = probabilities.sum(axis=0)
+            self._sums += sums
+            self._variances += sums - np.einsum("ij,ij->j", probabilities, probabilities)
+            return
+        self._sums += np.einsum("i,ij->j", weights, probabilities)
+        spread = probabilities * (1.0 - probabilities)
+        self._variances += np.einsum("i,ij->j", weights, spread)
 
     def off(self) -> list[ClassMean]:
         """The classes that occur and whose mean probability is off, the worst first."""
-        n = max(1, int(self._rows.sum()))
+        n = self._rows.sum() or 1.0
         fractions, means = self._rows / n, self._sums / n
         apart, errors = np.abs(means - fractions), np.sqrt(np.maximum(self._variances, 0.0)) / n
         off = (apart > RELATIVE * fractions) & (apart > STANDARD_ERRORS * errors) & (fractions > 0)

@@ -11,10 +11,11 @@ from lrisk_cli.evaluation.class_errors import ClassErrors, ClassTally
 from lrisk_cli.evaluation.error_metrics import LOGARITHM_NAMES
 from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.registry import ERROR_NEEDS, TASK_NEEDS, figures_of, metrics_of
-from lrisk_cli.evaluation.streams import CHUNK, Column, Spread
+from lrisk_cli.evaluation.streams import CHUNK, Column, Fraction, Spread
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import EVALUATED_RISKS, TargetScale, Task
 from lrisk_cli.native.kernels import core
+from lrisk_cli.native.medians import weighted_median
 from lrisk_cli.parameters import split_specs
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
@@ -48,7 +49,7 @@ class Reported:
 
     @property
     def bytes_kept(self) -> int:
-        """Of each row: its loss, and what ranks and medians need besides."""
+        """Of each row: its loss, and what ranks and medians need besides; no weight."""
         two_classes = len(self.classes) == 2
         sizes = self.task is Task.REGRESSION and not self.half_squared
         return 8 + 8 * (two_classes or sizes) + 8 * (self.target is not None)
@@ -79,21 +80,23 @@ class Tally:
     """Collects scored rows; its results do not depend on how they were batched.
 
     Holds the losses (8 bytes a row), for two classes their probabilities and for losses other than
-    the squared one the sizes of the errors (8 more), and running sums of the rest.
+    the squared one the sizes of the errors (8 more), weights (8 more), and running sums of the
+    rest. weighted: rows come with weights.
     """
 
-    def __init__(self, reported: Reported) -> None:
+    def __init__(self, reported: Reported, *, weighted: bool = False) -> None:
         self._reported = reported
         self._losses = Column()
+        self._weights = Column() if weighted else None
         self._numbers: NumberTally | None = None
         self._restored: NumberTally | None = None
         self._classes: ClassTally | None = None
         if reported.task is Task.CLASSIFICATION:
-            self._classes = ClassTally(len(reported.classes))
+            self._classes = ClassTally(len(reported.classes), weighted=weighted)
         else:
-            self._numbers = NumberTally(keep_sizes=not reported.half_squared)
+            self._numbers = NumberTally(keep_sizes=not reported.half_squared, weighted=weighted)
             if reported.target is not None:
-                self._restored = NumberTally(keep_sizes=True)
+                self._restored = NumberTally(keep_sizes=True, weighted=weighted)
 
     def add(
         self,
@@ -101,19 +104,22 @@ class Tally:
         targets: Targets,
         predictions: Targets,
         probabilities: Array | None = None,
+        weights: Array | None = None,
     ) -> None:
         """Take one batch: numbers for regression, class codes for classification. All (n,).
 
-        probabilities: of each class, (n, k).
+        probabilities: of each class, (n, k). weights: where rows come with weights, (n,).
         """
         self._losses.add(losses)
+        if self._weights is not None and weights is not None:
+            self._weights.add(weights)
         if self._classes is not None:
-            self._classes.add(targets, predictions, probabilities)
+            self._classes.add(targets, predictions, probabilities, weights)
         elif self._numbers is not None:
-            self._numbers.add(targets, predictions)
+            self._numbers.add(targets, predictions, weights)
         if self._restored is not None and self._reported.target is not None:
             restore = self._reported.target.restore
-            self._restored.add(restore(targets), restore(predictions))
+            self._restored.add(restore(targets), restore(predictions), weights)
 
     @property
     def losses(self) -> Array:
@@ -121,16 +127,26 @@ class Tally:
         return self._losses.values
 
     @property
+    def weights(self) -> Array | None:
+        """The weights so far, in the order of the losses; None where rows have none. (n,)."""
+        return None if self._weights is None else self._weights.values
+
+    @property
     def classes(self) -> ClassTally | None:
         """Counts of classes, of a classifier."""
         return self._classes
 
-    def figures(self, ascending: Array) -> Figures:
-        """The metrics of the rows taken, given sorted losses."""
+    def sort(self) -> tuple[Array, Array | None]:
+        """The losses in ascending order, in place, and the weights in the same order."""
+        weights = self.weights
+        return sort_losses(self.losses, weights), weights
+
+    def figures(self, ascending: Array, masses: Array | None = None) -> Figures:
+        """The metrics of the rows taken, given sorted losses, and their weights if any."""
         classes = None if self._classes is None else self._classes.errors
-        errors = _Errors(ascending, self._numbers, classes)
+        errors = _Errors((ascending, masses), self._numbers, classes)
         if self._restored is not None:
-            errors = _Errors(ascending, self._restored, classes, errors)
+            errors = _Errors((ascending, masses), self._restored, classes, errors)
         known = metrics_of(ERROR_NEEDS)
         figures: Figures = {}
         for name in self._reported.names:
@@ -146,34 +162,38 @@ class Tally:
 class NumberTally:
     """Running sums of targets and errors.
 
-    keep_sizes: keeps the size of each error (8 bytes), and what deviances need.
+    keep_sizes: keeps the size of each error (8 bytes), and what deviances need. weighted: rows come
+    with weights, which are kept beside the sizes.
     """
 
-    def __init__(self, *, keep_sizes: bool) -> None:
-        self.targets, self.errors, self.relative, self.logs = (Spread() for _ in range(4))
+    def __init__(self, *, keep_sizes: bool, weighted: bool = False) -> None:
+        spreads = (Spread(weighted=weighted) for _ in range(4))
+        self.targets, self.errors, self.relative, self.logs = spreads
+        self.below = Fraction(weighted=weighted)
         self.kept = Column() if keep_sizes else None
-        self.spread = Spread() if keep_sizes else None
+        self.weights = Column() if keep_sizes and weighted else None
+        self.spread = Spread(weighted=weighted) if keep_sizes else None
         self.has_ratios = True
-        self.n_below = self.n_rows = 0
 
-    def add(self, targets: Targets, predictions: Targets) -> None:
-        """Take one batch. Both (n,)."""
+    def add(self, targets: Targets, predictions: Targets, weights: Array | None = None) -> None:
+        """Take one batch. All (n,)."""
         errors = predictions - targets
-        self.targets.add(targets)
-        self.errors.add(errors)
-        self.n_rows += len(errors)
-        self.n_below += int(np.count_nonzero(errors >= 0.0))
+        self.targets.add(targets, weights)
+        self.errors.add(errors, weights)
+        self.below.add(errors >= 0.0, weights)
         sizes = np.abs(errors)
         if self.kept is not None and self.spread is not None:
             self.kept.add(sizes)
-            self.spread.add(sizes)
+            self.spread.add(sizes, weights)
             with np.errstate(divide="ignore", invalid="ignore"):
-                self.logs.add(np.where(targets > 0.0, targets * np.log(targets), 0.0))
+                self.logs.add(np.where(targets > 0.0, targets * np.log(targets), 0.0), weights)
+        if self.weights is not None and weights is not None:
+            self.weights.add(weights)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratios = sizes / np.abs(targets)
         finite = np.isfinite(ratios)
         self.has_ratios = self.has_ratios and bool(np.all(finite))
-        self.relative.add(np.where(finite, ratios, 0.0))
+        self.relative.add(np.where(finite, ratios, 0.0), weights)
 
 
 class _Errors:
@@ -181,13 +201,14 @@ class _Errors:
 
     def __init__(
         self,
-        ascending: Array,
+        losses: tuple[Array, Array | None],
         numbers: NumberTally | None,
         classes: ClassErrors | None,
         logarithms: "_Errors | None" = None,
     ) -> None:
-        self.mean_loss = spectral_risk(ascending, Spectrum("mean"))
-        self._ascending, self._numbers, self._classes = ascending, numbers, classes
+        self._ascending, self._masses = losses
+        self.mean_loss = spectral_risk(self._ascending, Spectrum("mean"), self._masses)
+        self._numbers, self._classes = numbers, classes
         self._logarithms = logarithms
 
     @property
@@ -242,35 +263,42 @@ class _Errors:
     @property
     def below(self) -> float:
         """Fraction of the targets that are at most the prediction."""
-        return self.numbers.n_below / self.numbers.n_rows
+        return self.numbers.below.value or 0.0
 
     def mean_absolute(self) -> float:
         """Mean of the sizes of the errors."""
         sizes = self.numbers.spread
-        return _mean_absolute_error(self._ascending) if sizes is None else sizes.mean()
+        return self._mean_root() if sizes is None else sizes.mean()
 
     def median_absolute(self) -> float:
         """Median of the sizes of the errors."""
-        if self.numbers.kept is None:
-            n = len(self._ascending)
-            middle = np.sqrt(2.0 * self._ascending[[(n - 1) // 2, n // 2]])
-            return float(0.5 * middle[0] + 0.5 * middle[1])
-        return float(np.median(self.numbers.kept.values))
+        kept, weights = self.numbers.kept, self.numbers.weights
+        if kept is not None:
+            return weighted_median(kept.values, None if weights is None else weights.values)
+        if self._masses is not None:
+            return weighted_median(np.sqrt(2.0 * self._ascending), self._masses)
+        n = len(self._ascending)
+        middle = np.sqrt(2.0 * self._ascending[[(n - 1) // 2, n // 2]])
+        return float(0.5 * middle[0] + 0.5 * middle[1])
+
+    def _mean_root(self) -> float:
+        """Mean of |error| = sqrt(2 loss), in chunks."""
+        losses, masses = self._ascending, self._masses
+        chunks = [slice(start, start + CHUNK) for start in range(0, len(losses), CHUNK)]
+        if masses is None:
+            parts = [float(np.sum(np.sqrt(2.0 * losses[some]))) for some in chunks]
+            return sum(parts) / len(losses)
+        parts = [float(np.sum(masses[some] * np.sqrt(2.0 * losses[some]))) for some in chunks]
+        return sum(parts) / sum(float(np.sum(masses[some])) for some in chunks)
 
 
-def _mean_absolute_error(losses: Array) -> float:
-    """Mean of |error| = sqrt(2 loss), in chunks."""
-    parts = [
-        float(np.sum(np.sqrt(2.0 * losses[i : i + CHUNK]))) for i in range(0, len(losses), CHUNK)
-    ]
-    return sum(parts) / len(losses)
-
-
-def risk_figures(ascending: Array, spectra: Iterable[Spectrum]) -> Figures:
-    """The mean, each risk asked for, and the largest loss, by name."""
-    figures: Figures = {"mean": spectral_risk(ascending, Spectrum("mean"))}
+def risk_figures(
+    ascending: Array, spectra: Iterable[Spectrum], masses: Array | None = None
+) -> Figures:
+    """The mean, each risk asked for, and the largest loss, by name. masses: of the sorted rows."""
+    figures: Figures = {"mean": spectral_risk(ascending, Spectrum("mean"), masses)}
     for spectrum in spectra:
-        figures.setdefault(str(spectrum), spectral_risk(ascending, spectrum))
+        figures.setdefault(str(spectrum), spectral_risk(ascending, spectrum, masses))
     return figures | figures_of(ascending, [Needs.LOSSES])
 
 
@@ -281,17 +309,18 @@ def evaluate_rows(
     predictions: Targets,
     spectra: Iterable[Spectrum],
     probabilities: Array | None = None,
+    weights: Array | None = None,
 ) -> Figures:
     """The mean, each risk asked for, the largest loss, and errors as of `Tally`. All (n, ...)."""
-    tally = Tally(reported)
-    tally.add(losses, targets, predictions, probabilities)
+    tally = Tally(reported, weighted=weights is not None)
+    tally.add(losses, targets, predictions, probabilities, weights)
     return tally_figures(tally, spectra)
 
 
 def tally_figures(tally: Tally, spectra: Iterable[Spectrum]) -> Figures:
     """The same of the rows that a tally took; its losses are sorted thereby."""
-    ascending = sort_losses(tally.losses)
-    return risk_figures(ascending, spectra) | tally.figures(ascending)
+    ascending, masses = tally.sort()
+    return risk_figures(ascending, spectra, masses) | tally.figures(ascending, masses)
 
 
 def bootstrap_intervals(

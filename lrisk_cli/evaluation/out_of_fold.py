@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lrisk_cli.design.design import Design, RawDesign
+from lrisk_cli.design.weights import Weighting, normalised
 from lrisk_cli.errors import DataError, opt
 from lrisk_cli.models.model import Model
 from lrisk_cli.tables.arrays import arrow_of
@@ -21,7 +22,7 @@ class OutOfFold:
     """Margins in units of the file of the rows left out, for each candidate.
 
     fold: of each row that takes part, -1 where none tested it. margins: (n, outputs) each, made
-    with the first scores. row_numbers, ids, exposure: of the rows. (n,).
+    with the first scores. row_numbers, ids, exposure, weights: of the rows. (n,).
     """
 
     fold: Index
@@ -30,9 +31,13 @@ class OutOfFold:
     row_numbers: Any
     ids: Any
     exposure: Array | None
+    weights: Array | None
+    weighting: Weighting
 
     @classmethod
-    def of(cls, raw: RawDesign, rows: Index, n_candidates: int) -> "OutOfFold":
+    def of(
+        cls, raw: RawDesign, rows: Index, n_candidates: int, weighting: Weighting
+    ) -> "OutOfFold":
         """For the rows that take part; no score is known yet."""
         usable = raw.usable.rows
         return cls(
@@ -42,6 +47,8 @@ class OutOfFold:
             usable.rows[rows],
             None if usable.ids is None else usable.ids.take(arrow_of(rows)),
             None if usable.exposure is None else usable.exposure[rows],
+            None if usable.weights is None else usable.weights[rows],
+            weighting,
         )
 
     def taker(self, rows: Index, fold: int) -> Take:
@@ -70,6 +77,9 @@ class OutOfFold:
         tested, margins = np.flatnonzero(self.fold >= 0), self.margins[at]
         if margins is None:
             raise TypeError("no score was kept")
+        weights = None
+        if self.weights is not None:
+            weights = normalised(self.weights[tested], self.weighting.kind)
         return FoldScores(
             self.fold[tested],
             margins[tested],
@@ -77,6 +87,7 @@ class OutOfFold:
             self.row_numbers[tested],
             None if self.ids is None else self.ids.take(arrow_of(tested)),
             None if self.exposure is None else self.exposure[tested],
+            weights,
         )
 
 
@@ -90,15 +101,17 @@ class FoldScores:
     row_numbers: Any
     ids: Any
     exposure: Array | None
+    weights: Array | None
 
     def predictions(self, model: Model) -> Any:
         """What the models of the folds predict. model: of the same loss and target. (n,)."""
         return model.row_loss.predict(self.margins, self.exposure)
 
     def columns(self, model: Model) -> dict[str, Any]:
-        """The table: row, id if there are ids, fold, target, prediction, loss, probabilities."""
+        """The table: row, id and row_weight if there are any, fold, target, prediction, ..."""
         loss = model.row_loss
         names = {"row": self.row_numbers} | ({} if self.ids is None else {"id": self.ids})
+        names |= {} if self.weights is None else {"row_weight": self.weights}
         columns = {
             **names,
             "fold": self.fold,

@@ -11,7 +11,7 @@ from lrisk_cli.evaluation.class_errors import ClassErrors, ClassTally, Confusion
 from lrisk_cli.evaluation.worst_rows import WorstRow, WorstRows
 from lrisk_cli.models.fitting import Scores
 from lrisk_cli.models.model import Model
-from lrisk_cli.risk.row_weights import row_weights
+from lrisk_cli.risk.weighted import row_weights
 from lrisk_cli.tables.row_sample import RowSample
 from lrisk_cli.types import Array, Targets
 
@@ -28,6 +28,8 @@ class EvaluatedRows:
 
     predictions, targets: of a sample of the rows; codes where they are classes. worst: the rows
     that lose most. errors, confusion: of classes; confusion is None if there are very many.
+    masses: how much the rows count, in the order of the losses; sampled_masses: those of the
+    sample; None where all rows count alike.
     """
 
     name: str
@@ -38,6 +40,21 @@ class EvaluatedRows:
     worst: Sequence[WorstRow] = ()
     errors: ClassErrors | None = None
     confusion: Confusion | None = None
+    masses: Array | None = None
+    sampled_masses: Array | None = None
+
+    @property
+    def relative_weights(self) -> Array:
+        """The weight of each row over that of an average row of its mass. (n,)."""
+        if self.masses is None:
+            return len(self.losses) * self.weights
+        return np.asarray(self.weights / self.masses * self.masses.sum())
+
+    def from_top(self, ranks: "NDArray[np.intp]") -> Array:
+        """Which share of the rows the rows of ranks 1 to r are, 1 being the largest loss."""
+        if self.masses is None:
+            return np.asarray(ranks / len(self.losses))
+        return np.asarray(np.cumsum(self.masses[::-1])[ranks - 1] / self.masses.sum())
 
 
 @dataclass(slots=True)
@@ -55,36 +72,44 @@ class PageRows:
         ids: object,
         targets: Targets,
         predictions: Targets,
+        weights: Array | None = None,
     ) -> None:
         """Take one batch; its classes are counted elsewhere. All (n,)."""
-        self.sample.add(rows, predictions, targets)
+        beside = () if weights is None else (weights,)
+        self.sample.add(rows, predictions, targets, *beside)
         self.worst.add(rows, losses, ids, targets, predictions)
 
-    def evaluated(self, name: str, model: Model, ascending: Array) -> EvaluatedRows:
-        """What the figures of a page are drawn from. ascending: sorted losses, (n,)."""
+    def evaluated(
+        self, name: str, model: Model, ascending: Array, masses: Array | None = None
+    ) -> EvaluatedRows:
+        """What the figures of a page are drawn from. ascending: sorted losses; masses: of them."""
         errors, confusion = None, None
         if self.classes is not None:
             errors, pairs = self.classes.errors, self.classes.pairs
             confusion = None if pairs is None else Confusion(model.target.classes, pairs)
-        predictions, targets = self.sample.columns
+        predictions, targets, *beside = self.sample.columns
         return EvaluatedRows(
             name,
             ascending,
-            row_weights(ascending, model.spectrum),
+            row_weights(ascending, model.spectrum, masses),
             predictions,
             targets,
             worst=self.worst.rows(model),
             errors=errors,
             confusion=confusion,
+            masses=masses,
+            sampled_masses=beside[0] if beside else None,
         )
 
 
 def rows_of_design(model: Model, design: Design, scored: Scores) -> PageRows:
     """The rows of a design, for a page."""
     n_classes = len(model.target.classes)
-    found = PageRows(ClassTally(n_classes) if n_classes else None)
-    targets = design.targets
-    found.add(design.row_numbers, scored.losses, design.ids, targets, scored.predictions)
+    targets, weights = design.targets, design.weights
+    found = PageRows()
+    if n_classes:
+        found.classes = ClassTally(n_classes, weighted=weights is not None)
+    found.add(design.row_numbers, scored.losses, design.ids, targets, scored.predictions, weights)
     if found.classes is not None:
-        found.classes.add(targets, scored.predictions, scored.probabilities)
+        found.classes.add(targets, scored.predictions, scored.probabilities, weights)
     return found

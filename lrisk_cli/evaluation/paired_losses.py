@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.design.raw_rows import Coded
+from lrisk_cli.design.collected import Coded
 from lrisk_cli.errors import InvalidOption
 from lrisk_cli.evaluation.quantiles import TAIL, Comparison, average, compare, quantile_ranks
 from lrisk_cli.tables.arrays import Buffer

@@ -20,22 +20,31 @@ class PredictionSpread:
         self._relative = relative
         self._low: Array | None = None
         self._high: Array | None = None
-        self._n, self._mean, self._squares = 0, 0.0, 0.0
-        self.class_counts = np.zeros(0, np.int64)
+        self._n: float = 0
+        self._n_rows, self._mean, self._squares = 0, 0.0, 0.0
+        self.class_counts: Array = np.zeros(0)
 
-    def add(self, values: Array, targets: Targets) -> None:
-        """values: numbers, means over exposures, or probabilities of classes; (n,) or (n, k)."""
+    def add(self, values: Array, targets: Targets, weights: Array | None = None) -> None:
+        """values: numbers, means over exposures, or probabilities of classes; (n,) or (n, k).
+
+        weights: of the rows, where they have any. (n,).
+        """
         if not len(values):
             return
         low, high = values.min(axis=0), values.max(axis=0)
         self._low = low if self._low is None else np.minimum(self._low, low)
         self._high = high if self._high is None else np.maximum(self._high, high)
         if values.ndim == 2:
-            counts = np.bincount(np.asarray(targets, np.int64), minlength=values.shape[1])
-            self.class_counts = counts + (self.class_counts if len(self.class_counts) else 0)
-        mean, n = float(np.mean(targets)), self._n + len(targets)
-        apart, share = mean - self._mean, len(targets) / n
-        self._squares += float(np.sum((targets - mean) ** 2)) + apart**2 * self._n * share
+            counts = np.bincount(np.asarray(targets, np.int64), weights, values.shape[1])
+            self.class_counts = counts.astype(np.float64) + (
+                self.class_counts if len(self.class_counts) else 0.0
+            )
+        self._n_rows += len(targets)
+        added = len(targets) if weights is None else float(np.sum(weights))
+        mean, n = float(np.average(targets, weights=weights)), self._n + added
+        apart, share = mean - self._mean, added / n
+        squares = (targets - mean) ** 2 * (1.0 if weights is None else weights)
+        self._squares += float(np.sum(squares)) + apart**2 * self._n * share
         self._mean, self._n = self._mean + apart * share, n
 
     @property
@@ -46,7 +55,7 @@ class PredictionSpread:
     @property
     def nearly_equal(self) -> bool:
         """Whether no prediction differs from another by more than NEARLY; see there."""
-        if self._n < LEAST_ROWS or self._low is None or self._high is None:
+        if self._n_rows < LEAST_ROWS or self._low is None or self._high is None:
             return False
         if self._relative:
             return bool(np.all(self._high <= (1.0 + NEARLY) * self._low))

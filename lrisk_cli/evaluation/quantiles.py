@@ -128,8 +128,16 @@ def parse_level(text: str, place: str) -> float:
     return level
 
 
-def quantile_ranks(n_rows: int, levels: Array) -> NDArray[np.intp]:
-    """ceil(n p - 1e-9), the rank of each quantile among the sorted losses, counted from 1."""
+def quantile_ranks(n_rows: int, levels: Array, masses: Array | None = None) -> NDArray[np.intp]:
+    """ceil(n p - 1e-9), the rank of each quantile among the sorted losses, counted from 1.
+
+    masses: of the sorted rows, where they have any; then the first with p of the mass up to it.
+    """
+    if masses is not None:
+        upto = np.cumsum(masses)
+        slack = max(1e-9 * upto[-1] / n_rows, 4e-16 * n_rows * upto[-1])
+        found: NDArray[np.intp] = np.searchsorted(upto, upto[-1] * levels - slack) + 1
+        return np.minimum(found, n_rows)
     # In floating point 100 x 0.07 is above 7; and n p of a long table is off by n eps.
     slack = max(1e-9, 4e-16 * n_rows)
     return np.clip(np.ceil(n_rows * levels - slack), 1, n_rows).astype(np.intp)

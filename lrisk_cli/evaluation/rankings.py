@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.risk.row_weights import rank_rows, row_weights
+from lrisk_cli.risk.row_weights import rank_rows
 from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.risk.weighted import row_weights
 from lrisk_cli.types import Array
 
 _CHUNK = 65_536
@@ -21,9 +22,12 @@ class Ranking:
     ranks: NDArray[np.int64]
 
 
-def rank(losses: Array, spectrum: Spectrum) -> Ranking:
-    """Equal losses share their weight; of two equal losses the earlier row ranks first."""
-    return Ranking(row_weights(losses, spectrum), rank_rows(losses))
+def rank(losses: Array, spectrum: Spectrum, masses: Array | None = None) -> Ranking:
+    """Equal losses share their weight; of two equal losses the earlier row ranks first.
+
+    masses: of the rows, where they count for unlike much. (n,).
+    """
+    return Ranking(row_weights(losses, spectrum, masses), rank_rows(losses))
 
 
 def rank_order(losses: Array) -> NDArray[np.intp]:
@@ -49,15 +53,20 @@ def largest_first(losses: Array, n_rows: int) -> NDArray[np.intp]:
 
 
 def losses_columns(
-    named: dict[str, Any], targets: Any, losses: Array, spectrum: Spectrum
+    named: dict[str, Any],
+    targets: Any,
+    losses: Array,
+    spectrum: Spectrum,
+    masses: Array | None = None,
 ) -> dict[str, Any]:
     """The columns of the losses file, rows in reading order.
 
-    They are row, id (where there is one), target, prediction, loss, weight and rank; `named` holds
-    the row, id and prediction.
+    They are row, id and row_weight (where there are any), target, prediction, loss, weight and
+    rank; `named` holds the row, id and prediction, masses are the weights of the rows.
     """
-    ranking = rank(losses, spectrum)
+    ranking = rank(losses, spectrum, masses)
     first: dict[str, Any] = {name: named[name] for name in ("row", "id") if name in named}
+    first |= {} if masses is None else {"row_weight": masses}
     return {
         **first,
         "target": targets,

@@ -240,7 +240,7 @@ def cross_validate(
     # A category that occurs only in the held-out fold is due to the split, not the table.
     columns = replace(columns, task=task, unseen=Unseen.OTHER)
     kind, evaluated = scheme.division.kind(task), list[_Fold]()
-    kept = OutOfFold.of(raw, rows, len(candidates)) if scheme.keep else None
+    kept = OutOfFold.of(raw, rows, len(candidates), columns.weighting) if scheme.keep else None
     n_parts = scheme.n_folds * scheme.repeats
     for repeat in range(scheme.repeats):
         fold_of = _folds(raw, rows, scheme, task, repeat)
@@ -351,7 +351,7 @@ def _figure(model: Model, test: Design, metric: str) -> float:
     check_metric(metric, model.task, error_names_of(model), model.target.classes)
     figures: Figures = evaluate_rows(
         reported_errors(model, asked), scored.losses, test.targets, scored.predictions, spectra,
-        scored.probabilities,
+        scored.probabilities, test.weights,
     )  # fmt: skip
     value = figures[metric]
     if value is None:

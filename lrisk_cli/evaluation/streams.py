@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lrisk_cli.tables.arrays import Buffer
-from lrisk_cli.types import Array, Targets
+from lrisk_cli.types import Array, Flags, Targets
 
 CHUNK = 65_536
 
@@ -55,18 +55,47 @@ class Chunks:
         return self._buffer[:, : self._filled]
 
 
+class Fraction:
+    """For which fraction of a stream of rows something holds. weighted: each with its weight."""
+
+    def __init__(self, *, weighted: bool = False) -> None:
+        self._spread = Spread(weighted=True) if weighted else None
+        self._n_holds = self._n_rows = 0
+
+    def add(self, holds: Flags, weights: Array | None = None) -> None:
+        """Take some more. Both (n,)."""
+        if self._spread is not None:
+            self._spread.add(np.asarray(holds, np.float64), weights)
+            return
+        self._n_rows += len(holds)
+        self._n_holds += int(np.count_nonzero(holds))
+
+    @property
+    def value(self) -> float | None:
+        """The fraction; None where there are no rows."""
+        if self._spread is not None:
+            return self._spread.mean() if self._spread.total else None
+        return self._n_holds / self._n_rows if self._n_rows else None
+
+
 class Spread:
-    """Mean and variance of a stream of numbers."""
+    """Mean and variance of a stream of numbers. weighted: each comes with its weight."""
 
-    def __init__(self) -> None:
-        self._chunks = Chunks(1)
-        self._state = 0, 0.0, 0.0
+    def __init__(self, *, weighted: bool = False) -> None:
+        self._chunks = Chunks(2 if weighted else 1)
+        self._state: tuple[float, float, float] = 0, 0.0, 0.0
 
-    def add(self, values: Targets) -> None:
-        self._chunks.add((values,), self._take)
+    def add(self, values: Targets, weights: Array | None = None) -> None:
+        """Take some more. Both (n,)."""
+        self._chunks.add((values,) if weights is None else (values, weights), self._take)
 
     def mean(self) -> float:
         return self._merged(self._chunks.waiting)[1]
+
+    @property
+    def total(self) -> float:
+        """How many numbers, or their weight."""
+        return self._merged(self._chunks.waiting)[0]
 
     def variance(self) -> float:
         """Mean square deviation from the mean."""
@@ -76,14 +105,19 @@ class Spread:
     def _take(self, chunk: Array) -> None:
         self._state = self._merged(chunk)
 
-    def _merged(self, chunk: Array) -> tuple[int, float, float]:
-        """Count, mean and sum of squared deviations, with those of a chunk."""
+    def _merged(self, chunk: Array) -> tuple[float, float, float]:
+        """Count, mean and sum of squared deviations, with those of a chunk, all by weight."""
         n_old, old, squares = self._state
-        filled = chunk.shape[1]
+        filled: float = chunk.shape[1]
         if filled == 0:
             return self._state
-        mean = float(np.mean(chunk[0]))
-        squares += float(np.sum((chunk[0] - mean) ** 2))
+        if len(chunk) == 1:
+            mean = float(np.mean(chunk[0]))
+            squares += float(np.sum((chunk[0] - mean) ** 2))
+        else:
+            filled = float(np.sum(chunk[1]))
+            mean = float(np.sum(chunk[1] / filled * chunk[0]))
+            squares += float(np.sum(chunk[1] * (chunk[0] - mean) ** 2))
         n, apart = n_old + filled, mean - old
         squares += apart * apart * n_old * filled / n
         return n, old + apart * filled / n, squares

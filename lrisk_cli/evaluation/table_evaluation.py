@@ -21,6 +21,7 @@ from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.models.scored import ScoredBatch
 from lrisk_cli.models.scoring import (
+    LOSS_BYTES,
     ROW_BYTES,
     RowTally,
     ScoredRows,
@@ -29,7 +30,6 @@ from lrisk_cli.models.scoring import (
 )
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import Spectrum
-from lrisk_cli.risk.value import sort_losses
 from lrisk_cli.tables.table import Table
 from lrisk_cli.types import Flags
 
@@ -52,9 +52,9 @@ class TableTally:
     digest: RowDigest
 
 
-def make_tally(model: Model, asked: Sequence[str] = ()) -> Tally:
+def make_tally(model: Model, asked: Sequence[str] = (), *, weighted: bool = False) -> Tally:
     """What collects the errors that the loss of the model brings, and those asked for."""
-    return Tally(reported_errors(model, asked))
+    return Tally(reported_errors(model, asked), weighted=weighted)
 
 
 def tally_table(
@@ -80,7 +80,7 @@ def tally_table(
     """
     kept = ScoredRows() if keep else None
     found = TableTally(
-        make_tally(model, asked),
+        make_tally(model, asked, weighted=model.encoding.weight is not None),
         RowTally(),
         kept,
         make_spread(model),
@@ -90,6 +90,7 @@ def tally_table(
     if grouped is not None:
         columns = list(dict.fromkeys([*columns, *grouped.columns]))
     kept_bytes = reported_errors(model).bytes_kept + (ROW_BYTES if keep else 0)
+    kept_bytes += 0 if model.encoding.weight is None else 2 * LOSS_BYTES
     if held_out is None:
         batches = score_table(model, table, columns, id_column, rows, report, kept_bytes)
     else:
@@ -102,7 +103,8 @@ def tally_table(
         if threshold is not None:
             scored = decide(scored, threshold)
         losses, targets = scored.known_losses, scored.known_targets
-        found.losses.add(losses, targets, scored.predictions, scored.probabilities)
+        weights = scored.encoded.weights
+        found.losses.add(losses, targets, scored.predictions, scored.probabilities, weights)
         found.digest.add(scored.encoded.rows, targets)
         add_scored(found.spread, scored)
         if covered is not None:
@@ -112,7 +114,7 @@ def tally_table(
         if kept is not None:
             kept.add(scored, ids)
         if seen is not None:
-            seen.add(scored.rows, losses, ids, targets, scored.predictions)
+            seen.add(scored.rows, losses, ids, targets, scored.predictions, weights)
     found.rows.require_used(table.label, "evaluate")
     if seen is not None:
         seen.classes = found.losses.classes
@@ -133,8 +135,8 @@ def figures_of_losses(
 
     The losses of the tally are sorted in place: reading order is not needed any more.
     """
-    ascending = sort_losses(tally.losses)
-    figures = risk_figures(ascending, spectra) | tally.figures(ascending)
+    ascending, masses = tally.sort()
+    figures = risk_figures(ascending, spectra, masses) | tally.figures(ascending, masses)
     if seed is None:
         return figures, None
     return figures, bootstrap_intervals(ascending, spectra, seed, report)

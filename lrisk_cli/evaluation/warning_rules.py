@@ -85,7 +85,8 @@ def warn_of_no_gain(model: Model, design: Design) -> Warnings:
     exposure = None if design.exposure is None else design.exposure[few]
     fitted = model.uncalibrated
     Z = fitted.margins(design.rows.take(few))
-    gain = gain_over_constant(fitted, Z, design.targets[few], exposure)
+    masses = None if design.masses is None else design.masses[few]
+    gain = gain_over_constant(fitted, Z, design.targets[few], exposure, masses)
     if gain is None or gain > SMALL_GAIN:
         return ()
     # A gap of 1 or more leaves open whether it is the fault of the risk or of the run.
@@ -180,7 +181,7 @@ def add_scored(spread: PredictionSpread, scored: ScoredBatch) -> None:
     if values is None:
         values = np.asarray(scored.predictions, dtype=np.float64)
         values = values if exposure is None else values / exposure
-    spread.add(values, scored.known_targets)
+    spread.add(values, scored.known_targets, scored.encoded.weights)
 
 
 def predicts_constant(model: Model, design: Design) -> bool:
@@ -190,18 +191,22 @@ def predicts_constant(model: Model, design: Design) -> bool:
         values = model.row_loss.probabilities(Z)
         if values is None:
             values = np.asarray(model.predict(Z), dtype=np.float64)
-        spread.add(values, design.targets[part])
+        weights = None if design.weights is None else design.weights[part]
+        spread.add(values, design.targets[part], weights)
         if not spread.nearly_equal:
             return False
     return True
 
 
-def warn_of_few_rows(n_rows: int, n_columns: int, *, tested: bool) -> Warnings:
-    """Rows that are few for the columns, and none to test on. tested: whether there are some."""
-    if tested or ROWS_PER_COLUMN * n_columns < n_rows:
+def warn_of_few_rows(total: float, n_columns: int, *, tested: bool) -> Warnings:
+    """Rows that are few for the columns, and none to test on. tested: whether there are some.
+
+    total: how many rows there are, or the sum of their weights.
+    """
+    if tested or ROWS_PER_COLUMN * n_columns < total:
         return ()
     text = (
-        f"{n_columns} columns are fitted to {n_rows} rows, and no others show how well they "
+        f"{n_columns} columns are fitted to {total:.6g} rows, and no others show how well they "
         f"predict; pass {opt('holdout', '0.2')} or {opt('cv', 5)}, or fewer {opt('features')}"
     )
     return (CodedWarning("few_rows", text),)

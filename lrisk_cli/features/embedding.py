@@ -123,10 +123,17 @@ def unit_rows(X: Array, d: int, row_norm: RowNorm) -> Array:
     return units
 
 
-def embed(rows: Rows, options: FeatureOptions, *, constant: bool, afford: Afford) -> Features:
-    """Learn the map from the rows, and apply it to them."""
+def embed(
+    rows: Rows,
+    options: FeatureOptions,
+    *,
+    constant: bool,
+    afford: Afford,
+    masses: Array | None = None,
+) -> Features:
+    """Learn the map from the rows, by their masses if any (n,), and apply it to them."""
     d = rows.shape[1] - constant
-    mean, covariance = _moments(rows, d, options.row_norm)
+    mean, covariance = _moments(rows, d, options.row_norm, masses)
     components, scale, explained = None, np.sqrt(np.diag(covariance)), 1.0
     scale = np.where(scale > 0.0, scale, 1.0)
     if options.pca is not None:
@@ -169,13 +176,20 @@ def _tiles(rows: Rows) -> Iterator[tuple[int, Array]]:
         yield start, rows.dense_rows(slice(start, start + step))
 
 
-def _moments(rows: Rows, d: int, row_norm: RowNorm) -> tuple[Array, Array]:
+def _moments(rows: Rows, d: int, row_norm: RowNorm, masses: Array | None) -> tuple[Array, Array]:
     """Mean (d,) and population covariance (d, d) of the rows u, in two passes."""
-    n, total, products = rows.shape[0], np.zeros(d), np.zeros((d, d))
-    for _, tile in _tiles(rows):
-        total += unit_rows(tile, d, row_norm).sum(axis=0)
+    n: float = rows.shape[0] if masses is None else float(masses.sum())
+    total, products = np.zeros(d), np.zeros((d, d))
+    for start, tile in _tiles(rows):
+        u = unit_rows(tile, d, row_norm)
+        total += (u if masses is None else _weighted(u, masses, start)).sum(axis=0)
     mean = total / n
-    for _, tile in _tiles(rows):
+    for start, tile in _tiles(rows):
         away = unit_rows(tile, d, row_norm) - mean
-        products += away.T @ away
+        products += away.T @ (away if masses is None else _weighted(away, masses, start))
     return mean, products / n
+
+
+def _weighted(tile: Array, masses: Array, start: int) -> Array:
+    """The rows of a tile times their masses."""
+    return np.asarray(tile * masses[start : start + len(tile), None])

@@ -18,6 +18,7 @@ from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
+from lrisk_cli.types import Array
 
 __all__ = ["FeatureOptions", "Features", "build_features", "check_features", "count_values"]
 
@@ -67,23 +68,27 @@ def build_features(
     seed: int = 0,
     report: Report = silent,
     afford: Afford = unlimited,
+    masses: Array | None = None,
 ) -> Features:
-    """phi of the rows, by the kernel asked for. constant: the last column is the intercept."""
+    """phi of the rows, by the kernel asked for. constant: the last column is the intercept.
+
+    masses: of the rows, by which variances count; landmarks are rows whatever their mass. (n,).
+    """
     if options.embeds:
         from lrisk_cli.features.embedding import embed
 
         with one_thread():
-            return embed(rows, options, constant=constant, afford=afford)
+            return embed(rows, options, constant=constant, afford=afford, masses=masses)
     if KERNELS[options.kernel].make is None:
         return Features(rows, LinearMap())
     from lrisk_cli.features.nystroem import landmark_features, make_kernel
 
     d, rng = rows.shape[1] - constant, np.random.default_rng(seed)
     if options.feature_map is not FeatureMapName.FOURIER:
-        return landmark_features(rows, d, options, rng, report, afford)
+        return landmark_features(rows, d, options, rng, report, afford, masses)
     from lrisk_cli.features.fourier import draw_fourier
 
-    _, gamma = make_kernel(rows, d, options, rng)
+    _, gamma = make_kernel(rows, d, options, rng, masses)
     m = FOURIER_FEATURES if options.rank is None else int(options.rank)
     afford(m)
     phi, feature_map = draw_fourier(gamma, rows, d, m, rng)

@@ -45,13 +45,14 @@ def landmark_features(
     rng: np.random.Generator,
     report: Report,
     afford: Afford,
+    masses: Array | None = None,
 ) -> Features:
     """phi of the rows by landmarks among them, over their first d columns."""
     rank = landmark_count(options, rows.shape[0])
     leave = AUTO_LEAVES if options.rank is None or options.rank == "auto" else 0.0
     if rank is None or not leave:
         afford(rows.shape[0] if rank is None else rank)
-    kernel, _ = make_kernel(rows, d, options, rng)
+    kernel, _ = make_kernel(rows, d, options, rng, masses)
     trace = _trace(kernel, rows, d)
     import scipy.linalg  # noqa: F401  (here, so that one_thread finds its BLAS too)
 
@@ -88,21 +89,27 @@ def landmark_count(options: FeatureOptions, n_rows: int) -> int | None:
 
 
 def make_kernel(
-    rows: Rows, d: int, options: FeatureOptions, rng: np.random.Generator
+    rows: Rows,
+    d: int,
+    options: FeatureOptions,
+    rng: np.random.Generator,
+    masses: Array | None = None,
 ) -> tuple[Kernel, float]:
     """The kernel of the first d columns, and its gamma, which may follow from the rows."""
     spec = KERNELS[options.kernel]
     gamma = options.gamma or spec.gamma
     if isinstance(gamma, GammaRule):
-        gamma = _gamma_by_rule(gamma, rows, d, rng)
+        gamma = _gamma_by_rule(gamma, rows, d, rng, masses)
     assert spec.make is not None  # noqa: S101
     return spec.make(options, gamma), gamma
 
 
-def _gamma_by_rule(rule: GammaRule, rows: Rows, d: int, rng: np.random.Generator) -> float:
+def _gamma_by_rule(
+    rule: GammaRule, rows: Rows, d: int, rng: np.random.Generator, masses: Array | None
+) -> float:
     with np.errstate(over="ignore"):
         by_scale = rule is GammaRule.SCALE
-        spread = d * _variance(rows, d) if by_scale else _median_distance(rows, d, rng)
+        spread = d * _variance(rows, d, masses) if by_scale else _median_distance(rows, d, rng)
     if not 1e-300 < spread < 1e300:
         raise DataError(
             f"{opt('gamma', rule)}: the features are too far from 1 in size; standardise them"
@@ -110,9 +117,9 @@ def _gamma_by_rule(rule: GammaRule, rows: Rows, d: int, rng: np.random.Generator
     return 1.0 / spread
 
 
-def _variance(rows: Rows, d: int) -> float:
+def _variance(rows: Rows, d: int, masses: Array | None) -> float:
     """The variance of all numbers in the first d columns together."""
-    variance = rows.variance(d)
+    variance = rows.variance(d, masses)
     if not variance > 0.0:
         raise DataError(
             f"{opt('gamma', 'scale')}: no feature varies, so there is no scale; pass "

@@ -7,6 +7,7 @@ Letters: n rows, k classes, Z (n, k) margins with a column for each class, T (k,
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,18 +42,26 @@ def calibrated_margins(record: CalibrationRecord, margins: Array) -> Array:
 
 
 def learn_calibration(
-    method: CalibrationName, margins: Array, codes: Codes, n_classes: int, n_folds: int
+    method: CalibrationName,
+    margins: Array,
+    codes: Codes,
+    n_classes: int,
+    n_folds: int,
+    weights: Array | None = None,
 ) -> CalibrationRecord:
-    """The map of a method. margins: of rows by models that did not learn from them; codes: (n,)."""
+    """The map of a method. margins: of rows by models that did not learn from them; codes: (n,).
+
+    weights: of the rows, where they have any. (n,).
+    """
     n = len(codes)
     if method is CalibrationName.PLATT:
-        slope, intercepts = fit_platt(margins, codes, n_classes)
+        slope, intercepts = fit_platt(margins, codes, n_classes, weights)
         return CalibrationRecord(
             method="platt", folds=n_folds, rows=n, slope=slope, intercepts=intercepts
         )
     odds = log_odds_of_classes(margins)
     of_columns = [1] if odds.shape[1] == 1 else range(n_classes)
-    curves = tuple(fit_isotonic(odds[:, j], codes == c) for j, c in enumerate(of_columns))
+    curves = tuple(fit_isotonic(odds[:, j], codes == c, weights) for j, c in enumerate(of_columns))
     return CalibrationRecord(method="isotonic", folds=n_folds, rows=n, curves=curves)
 
 
@@ -73,16 +82,19 @@ def log_odds_of_classes(margins: Array) -> Array:
     return odds
 
 
-def fit_isotonic(scores: Array, hits: Flags) -> CalibrationCurve:
-    """The non-decreasing fractions of hits nearest to them, as points of a curve. Both (n,).
+def fit_isotonic(scores: Array, hits: Flags, weights: Array | None = None) -> CalibrationCurve:
+    """The non-decreasing fractions of hits nearest to them, as points of a curve. All (n,).
 
-    Rows with equal scores count together. Fractions are kept within 1 / (n + 2) of 0 and 1, so that
-    no loss is infinite.
+    Rows with equal scores count together. Fractions are kept within 1 / (n + 2) of 0 and 1, n the
+    rows or their weight, so that no loss is infinite.
     """
-    n = len(scores)
+    n = len(scores) if weights is None else float(weights.sum())
     places, which = np.unique(scores, return_inverse=True)
-    counts = np.bincount(which.reshape(-1), minlength=len(places)).astype(np.int64)
-    found = np.bincount(which.reshape(-1)[hits], minlength=len(places)).astype(np.int64)
+    which = which.reshape(-1)
+    of_hits = None if weights is None else weights[hits]
+    kind = np.int64 if weights is None else np.float64
+    counts = np.bincount(which, weights, len(places)).astype(kind)
+    found = np.bincount(which[hits], of_hits, len(places)).astype(kind)
     starts = np.empty(len(places), np.int32)
     n_blocks = core.pool_fractions(found, counts, starts)
     first = starts[:n_blocks]
@@ -97,21 +109,24 @@ def fit_isotonic(scores: Array, hits: Flags) -> CalibrationCurve:
     )
 
 
-def fit_platt(margins: Array, codes: Codes, n_classes: int) -> tuple[float, tuple[float, ...]]:
+def fit_platt(
+    margins: Array, codes: Codes, n_classes: int, weights: Array | None = None
+) -> tuple[float, tuple[float, ...]]:
     """a >= 0 and b of the probabilities softmax(a z + b) with the least mean cross-entropy.
 
     Of a row of class c the target is (N_c + 1) / (N_c + 2) for c, as Platt's, and the rest for the
-    other classes alike. b: of the second of two classes, or of each of more with the sum 0.
+    other classes alike. b: of the second of two classes, or of each of more with the sum 0. N_c:
+    rows of a class, or their weight.
     """
     Z = margins if margins.shape[1] > 1 else np.column_stack([np.zeros(len(margins)), margins])
     Z = Z - Z.mean(axis=1)[:, None]
     scale = float(np.abs(Z).max()) or 1.0
-    counts = np.bincount(codes, minlength=n_classes)
+    counts = np.bincount(codes, weights, n_classes)
     T = np.repeat(1.0 / (counts + 2.0) / (n_classes - 1), n_classes).reshape(n_classes, -1)
     np.fill_diagonal(T, (counts + 1.0) / (counts + 2.0))
     begin = np.append(scale, np.zeros(n_classes - 1))
     with one_thread():
-        theta = _least_cross_entropy(Z / scale, codes, T, begin)
+        theta = _least_cross_entropy(_Scored(Z / scale, codes, T, weights), begin)
     if theta[0] <= 0.0:
         # Scores that rank the classes in reverse tell nothing: the fractions of the classes.
         logs = np.log(counts @ T)
@@ -122,9 +137,31 @@ def fit_platt(margins: Array, codes: Codes, n_classes: int) -> tuple[float, tupl
     return slope, tuple((b - b.mean()).tolist())
 
 
-def _least_cross_entropy(Z: Array, codes: Codes, T: Array, theta: Array) -> Array:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scored:
+    """Rows by Z, class and weight, if any, and T."""
+
+    Z: Array
+    codes: Codes
+    T: Array
+    weights: Array | None
+
+    def chunks(self) -> Iterator[tuple[Array, Array, Array | None]]:
+        """Z, targets and weights of some rows."""
+        for start in range(0, len(self.Z), _CHUNK):
+            some = slice(start, start + _CHUNK)
+            weights = None if self.weights is None else self.weights[some]
+            yield self.Z[some], self.T[self.codes[some]], weights
+
+    @property
+    def total(self) -> float:
+        """The rows, or their weight."""
+        return len(self.Z) if self.weights is None else float(self.weights.sum())
+
+
+def _least_cross_entropy(rows: _Scored, theta: Array) -> Array:
     """Newton's method with halved steps from theta = (a, b_2, ..., b_k); the problem is convex."""
-    value, gradient, hessian = _derivatives(Z, codes, T, theta)
+    value, gradient, hessian = _derivatives(rows, theta)
     for _ in range(_STEPS):
         # So little that it moves no digit of a well-posed problem; scores may all be equal.
         hessian[np.diag_indices_from(hessian)] += 1e-15 * (1.0 + np.trace(hessian))
@@ -133,7 +170,7 @@ def _least_cross_entropy(Z: Array, codes: Codes, T: Array, theta: Array) -> Arra
         if decrement <= _LAST_DECREMENT:
             return np.asarray(theta - step)
         length = 1.0
-        while (found := _derivatives(Z, codes, T, theta - length * step))[0] > (
+        while (found := _derivatives(rows, theta - length * step))[0] > (
             value - 1e-4 * length * decrement
         ):
             length *= 0.5
@@ -144,31 +181,32 @@ def _least_cross_entropy(Z: Array, codes: Codes, T: Array, theta: Array) -> Arra
     return theta
 
 
-def _derivatives(Z: Array, codes: Codes, T: Array, theta: Array) -> tuple[float, Array, Array]:
+def _derivatives(rows: _Scored, theta: Array) -> tuple[float, Array, Array]:
     """The mean cross-entropy, its gradient and its second derivatives in theta."""
-    n, k = Z.shape
+    n, k = rows.total, rows.Z.shape[1]
     value, gradient, hessian = 0.0, np.zeros(k), np.zeros((k, k))
     b = np.append(0.0, theta[1:])
-    for z, t in _chunks(Z, codes, T):
+    for z, t, weights in rows.chunks():
         margins = theta[0] * z + b
         margins -= margins.max(axis=1)[:, None]
         P = np.exp(margins)
         totals = P.sum(axis=1)
         P /= totals[:, None]
-        value += float(np.sum(np.log(totals) - np.einsum("ij,ij->i", t, margins)))
+        losses = np.log(totals) - np.einsum("ij,ij->i", t, margins)
         apart = P - t
+        if weights is not None:
+            losses *= weights
+            apart *= weights[:, None]
+        value += float(np.sum(losses))
         gradient += np.append(np.einsum("ij,ij->", z, apart), apart.sum(axis=0)[1:])
         mean = np.einsum("ij,ij->i", P, z)
         moved = P * (z - mean[:, None])
+        if weights is not None:
+            moved *= weights[:, None]
         hessian[0, 0] += float(np.einsum("ij,ij->", moved, z))
         hessian[0, 1:] += moved.sum(axis=0)[1:]
         Q = P[:, 1:]
-        hessian[1:, 1:] += np.diag(Q.sum(axis=0)) - np.einsum("ij,ik->jk", Q, Q)
+        M = Q if weights is None else Q * weights[:, None]
+        hessian[1:, 1:] += np.diag(M.sum(axis=0)) - np.einsum("ij,ik->jk", M, Q)
     hessian[1:, 0] = hessian[0, 1:]
     return value / n, gradient / n, hessian / n
-
-
-def _chunks(Z: Array, codes: Codes, T: Array) -> Iterator[tuple[Array, Array]]:
-    for start in range(0, len(Z), _CHUNK):
-        some = slice(start, start + _CHUNK)
-        yield Z[some], T[codes[some]]

@@ -7,17 +7,19 @@ as a low score. If the rows that are predicted and those of the scores are excha
 are new to the model, the target lies inside with at least the probability of the level.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import Any, Literal
 
 import numpy as np
 
+from lrisk_cli.design.weights import effective_rows
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.models.calibration_record import ConformalRecord, CoverageRecord
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.scored import ScoredBatch
+from lrisk_cli.names import WeightKind
 from lrisk_cli.types import Array, Flags, Index, Targets
 
 Scale = Literal["plain", "root", "probability"]
@@ -35,13 +37,14 @@ class Outcomes:
     """Predictions of rows and what they turned out to be. predictions, targets: (n,).
 
     probabilities: of classes, (n, k). restore: the way to units of the file where predictions and
-    targets are logarithms; it keeps their order.
+    targets are logarithms; it keeps their order. weights: of the rows, where they have any, (n,).
     """
 
     predictions: Array
     targets: Targets
     probabilities: Array | None = None
     restore: Callable[[Array], Array] = np.asarray
+    weights: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +104,61 @@ def conformity_scores(rows: Outcomes, scale: Scale) -> Array:
 
 
 def learn_intervals(
-    method: Literal["split", "cv"], scale: Scale, rows: Outcomes, part: Index
+    method: Literal["split", "cv"],
+    scale: Scale,
+    rows: Outcomes,
+    part: Index,
+    kind: WeightKind = WeightKind.FREQUENCY,
 ) -> ConformalRecord:
-    """The record of a model. part: of each row; the coverage is that of one part by the others."""
+    """The record of a model. part: of each row; the coverage is that of one part by the others.
+
+    kind: of the weights of the rows. A row of weight 3 has three ranks; importances count for as
+    many ranks as their effective number of rows.
+    """
     scores = conformity_scores(rows, scale)
-    ranks = kept_ranks(len(scores))
+    ranked = _rank(scores, rows.weights, kind)
+    ranks = kept_ranks(ranked.n)
     return ConformalRecord(
         method=method,
-        rows=len(scores),
+        rows=ranked.n,
         scale=scale,
         ranks=tuple(ranks),
-        scores=tuple(np.sort(scores)[np.array(ranks) - 1].tolist()),
-        coverage=_coverage(scores, scale, rows, part),
+        scores=tuple(ranked.at(np.array(ranks)).tolist()),
+        coverage=_coverage(scores, scale, rows, part, kind),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ranked:
+    """Sorted scores of n ranks. upto: the last rank of each score, None where each has its own."""
+
+    n: int
+    scores: Array
+    upto: Array | None = None
+
+    def at(self, ranks: Index) -> Array:
+        """The scores of these ranks, counted from 1."""
+        if self.upto is None:
+            return np.asarray(self.scores[ranks - 1])
+        places = np.searchsorted(self.upto, ranks - _ROUNDING * self.n)
+        return np.asarray(self.scores[np.minimum(places, len(self.scores) - 1)])
+
+    def ends(self, low: int, high: int) -> tuple[float, float]:
+        """The scores of two ranks."""
+        lower, higher = self.at(np.array([low, high])).tolist()
+        return lower, higher
+
+
+def _rank(scores: Array, weights: Array | None, kind: WeightKind) -> _Ranked:
+    """Scores by rank, of which rows with weights have as many as these say."""
+    if weights is None:
+        return _Ranked(len(scores), np.sort(scores))
+    order = np.argsort(scores, kind="stable")
+    upto = np.cumsum(weights[order])
+    total = float(upto[-1])
+    n = total if kind is WeightKind.FREQUENCY else effective_rows(weights)
+    whole = max(1, floor(n + _ROUNDING * n))
+    return _Ranked(whole, scores[order], upto * (whole / total))
 
 
 def kept_ranks(n: int) -> list[int]:
@@ -128,7 +173,14 @@ def kept_ranks(n: int) -> list[int]:
 def bounds_of(record: ConformalRecord, level: float, path: str) -> Bounds:
     """The bounds for a level; it is refused where the scores are too few for it."""
     check_level(level)
-    found = _bounds(record.scale, record.ranks, record.scores, level)
+    ranks, scores = record.ranks, record.scores
+
+    def at(low: int, high: int) -> tuple[float, float]:
+        """Where a rank was not kept, the next one farther out."""
+        at_low = int(np.searchsorted(ranks, low, side="right")) - 1
+        return scores[at_low], scores[int(np.searchsorted(ranks, high, side="left"))]
+
+    found = _bounds(record.scale, record.rows, at, level)
     if found is None:
         least = ceil(_tails(record.scale) / (1.0 - level) - _ROUNDING) - 1
         raise InvalidOption(
@@ -173,21 +225,19 @@ def _tails(scale: Scale) -> int:
 
 
 def _bounds(
-    scale: Scale, ranks: Sequence[int], scores: Sequence[float] | Array, level: float
+    scale: Scale, n: int, at: Callable[[int, int], tuple[float, float]], level: float
 ) -> Bounds | None:
-    """From sorted scores and their ranks; None where they are too few."""
-    n, tails = ranks[-1], _tails(scale)
+    """From n ranks and the scores at two of them; None where they are too few."""
+    tails = _tails(scale)
     low = floor((n + 1) * (1.0 - level) / tails + _ROUNDING)
     if low < 1:
         return None
-    at_low = int(np.searchsorted(ranks, low, side="right")) - 1
-    at_high = int(np.searchsorted(ranks, n + 1 - low, side="left"))
-    high = float("inf") if tails == 1 else float(scores[at_high])
-    return Bounds(scale, float(scores[at_low]), high)
+    lower, higher = at(low, n + 1 - low)
+    return Bounds(scale, float(lower), float("inf") if tails == 1 else float(higher))
 
 
 def _coverage(
-    scores: Array, scale: Scale, rows: Outcomes, part: Index
+    scores: Array, scale: Scale, rows: Outcomes, part: Index, kind: WeightKind
 ) -> tuple[CoverageRecord, ...]:
     """Of each part, by intervals of the others; levels that these are too few for are left out."""
     found = list[CoverageRecord]()
@@ -195,10 +245,11 @@ def _coverage(
         inside, sizes = np.zeros(len(scores), np.bool_), np.zeros(len(scores))
         for each in np.unique(part):
             mine = part == each
-            others = np.sort(scores[~mine])
-            if not len(others):
+            if mine.all():
                 return ()
-            bounds = _bounds(scale, range(1, len(others) + 1), others, level)
+            of_others = None if rows.weights is None else rows.weights[~mine]
+            others = _rank(scores[~mine], of_others, kind)
+            bounds = _bounds(scale, others.n, others.ends, level)
             if bounds is None:
                 return tuple(found)
             some = replace(
@@ -208,7 +259,7 @@ def _coverage(
                 probabilities=None if rows.probabilities is None else rows.probabilities[mine],
             )
             inside[mine], sizes[mine] = bounds.covers(some)
-        found.append(
-            CoverageRecord(level=level, coverage=float(np.mean(inside)), size=float(np.mean(sizes)))
-        )
+        coverage = float(np.average(inside, weights=rows.weights))
+        size = float(np.average(sizes, weights=rows.weights))
+        found.append(CoverageRecord(level=level, coverage=coverage, size=size))
     return tuple(found)

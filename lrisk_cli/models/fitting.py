@@ -19,6 +19,7 @@ from lrisk_cli.losses.registry import LossChoice
 from lrisk_cli.models.kept_rows import check_kept_classes, check_kept_rows
 from lrisk_cli.models.model import Model, invalid_target
 from lrisk_cli.models.model_file import FitRecord, FitStart
+from lrisk_cli.models.weight_record import weight_record
 from lrisk_cli.names import KernelName, SmoothingName, SolverName, TargetScale
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.progress import Report, silent
@@ -154,7 +155,10 @@ def make_features(design: Design, options: FitOptions, report: Report = silent) 
             mapped = kernel_bytes(rows.shape[0], n_values, flat=options.risk.flat)
             design.allowance.check_features(design.label, *rows.shape, mapped)
 
-    return build_features(rows, asked, constant=constant, seed=seed, report=report, afford=afford)
+    return build_features(
+        rows, asked, constant=constant, seed=seed, report=report, afford=afford,
+        masses=design.masses,
+    )  # fmt: skip
 
 
 def fit_design(
@@ -201,6 +205,7 @@ def fit_design(
         fit=record_fit(design, options, problem, solution, how, inliers),
         feature_map=features.map,
         group_columns=() if groups is None else groups.columns,
+        weight=weight_record(design),
     )
     if target.on is not TargetScale.NONE and not loss.kinked:
         model = replace(model, smearing=_smearing(model, design))
@@ -230,6 +235,7 @@ def _fit_robustly(
         fit=record_fit(design, options, problem, solved.solution, how, inliers),
         feature_map=features.map,
         robust=solved.record,
+        weight=weight_record(design),
     )
     return Fitted(model, solved.solution, (*features.notes, *solved.notes), inliers)
 
@@ -237,18 +243,20 @@ def _fit_robustly(
 def _smearing(model: Model, design: Design) -> float | None:
     """Duan's factor, from the rows that the model learned from."""
     predictions = model.predict(model.margins(design.rows))
-    return smearing_factor(np.asarray(design.targets - predictions, dtype=np.float64))
+    residuals = np.asarray(design.targets - predictions, dtype=np.float64)
+    return smearing_factor(residuals, design.weights)
 
 
 def state_problem(design: Design, options: FitOptions, features: Features) -> Problem:
     """What the options minimise on the rows of the design, whose features are known."""
-    n_rows, target = design.rows.shape[0], design.encoding.target
-    mu = 1.0 / n_rows if options.l2 is None else options.l2
+    total, target = design.total, design.encoding.target
+    mu = 1.0 / total if options.l2 is None else options.l2
     groups = _groups_of(design, options.risk)
-    loss, smoothing = choose_loss(options.loss, target), _smoothing(options, n_rows)
+    loss, smoothing = choose_loss(options.loss, target), _smoothing(options, total)
     return make_problem(
         features.phi, design.y, loss.scaled(target.scale), options.risk, mu, smoothing,
         features.outer, exposure=design.exposure, groups=None if groups is None else groups.compact,
+        masses=design.masses,
     )  # fmt: skip
 
 
@@ -310,11 +318,11 @@ def _check_targets(design: Design, loss: Loss) -> None:
         raise invalid_target(place, float(design.targets[at]), loss.name, demand)
 
 
-def _smoothing(options: FitOptions, n_rows: int) -> Smoothing | None:
-    """nu: 1e-3, but 1e-3 n for l2, unless given; as in the paper's experiments."""
+def _smoothing(options: FitOptions, total: float) -> Smoothing | None:
+    """nu: 1e-3, but 1e-3 n for l2, unless given; as in the paper's experiments. total: n."""
     if options.smoothing is SmoothingName.NONE:
         return None
-    usual = 1e-3 * (n_rows if options.smoothing is SmoothingName.L2 else 1)
+    usual = 1e-3 * (total if options.smoothing is SmoothingName.L2 else 1)
     return Smoothing(options.smoothing, options.nu or usual)
 
 

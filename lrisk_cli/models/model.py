@@ -33,6 +33,7 @@ from lrisk_cli.models.model_file import (
 )
 from lrisk_cli.models.scored import ScoredBatch
 from lrisk_cli.models.validation_record import CrossValidationRecord, HoldoutRecord
+from lrisk_cli.models.weight_record import WeightRecord
 from lrisk_cli.names import Missing, TargetScale, Task
 from lrisk_cli.risk.groups import GroupRisk, parse_fit_risk
 from lrisk_cli.risk.spectrum import Spectrum
@@ -70,6 +71,7 @@ class Model:
     calibration: CalibrationRecord | None = None
     conformal: ConformalRecord | None = None
     group_columns: tuple[str, ...] = ()
+    weight: WeightRecord | None = None
 
     @property
     def uncalibrated(self) -> "Model":
@@ -300,6 +302,7 @@ def encode_model(model: Model) -> bytes:
         calibration=model.calibration,
         conformal=model.conformal,
         target_scale=_scale_entry(model),
+        weight=model.weight,
     )
     return encode_file(file)
 
@@ -350,6 +353,7 @@ def build_model(file: ModelFile) -> Model:
         robust=file.robust,
         calibration=file.calibration, conformal=file.conformal,
         smearing=None if scale is None else scale.smearing, group_columns=file.group_columns,
+        weight=file.weight,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from lrisk_cli.losses.registry import loss_pattern
 from lrisk_cli.models.calibration_record import CalibrationRecord, ConformalRecord
 from lrisk_cli.models.model_text import MOST_BYTES, check_bulk, check_keys
 from lrisk_cli.models.validation_record import CrossValidationRecord, HoldoutRecord
+from lrisk_cli.models.weight_record import WeightRecord
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.tables.small_files import read_small
 
@@ -163,7 +164,8 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     calibration: what makes calibrated margins of these. conformal: scores for prediction intervals.
     target_scale: the logarithm that is fitted in place of the target; left out for none. robust:
     of a robust fit, whose objective is not the mean of the losses; left out for others.
-    group_columns: of a risk of groups; scoring needs none of them.
+    group_columns: of a risk of groups; scoring needs none of them. weight: how much the rows
+    counted; left out where all counted alike.
     """
 
     format: Literal["lrisk-model"]
@@ -188,6 +190,7 @@ class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     calibration: CalibrationRecord | None = None
     conformal: ConformalRecord | None = None
     target_scale: TargetScaleEntry | None = None
+    weight: WeightRecord | None = None
 
 
 class StartRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

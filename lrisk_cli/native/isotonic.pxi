@@ -1,14 +1,19 @@
 # Isotonic fractions: counts at ascending scores enter, blocks of their non-decreasing fit leave.
 
-def pool_fractions(int64_t[::1] hits, int64_t[::1] rows, int32_t[::1] starts) -> int:
+ctypedef fused counted:
+    int64_t
+    double
+
+
+def pool_fractions(counted[::1] hits, counted[::1] rows, int32_t[::1] starts) -> int:
     """Blocks of the non-decreasing fit to hits / rows, weighted by rows; gives their number.
 
-    hits, rows: counts at each ascending score, rows > 0 and below 2^31 in all. On return their
-    first entries are the counts of the blocks, and starts (n,) has the first score of each.
-    Comparisons are exact, and neighbouring blocks differ.
+    hits, rows: counts at each ascending score, rows > 0 and below 2^31 in all, or their weights. On
+    return their first entries are the counts of the blocks, and starts (n,) has the first score of
+    each. Comparisons of counts are exact, and neighbouring blocks differ.
     """
     cdef Py_ssize_t n = hits.shape[0], i, n_blocks = 0
-    cdef int64_t some, total
+    cdef counted some, total
     require_length(rows.shape[0], n, "rows")
     require_length(starts.shape[0], n, "starts")
     with nogil:

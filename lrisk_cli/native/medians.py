@@ -16,8 +16,19 @@ def weighted_median(values: Array, masses: Array | None = None) -> float:
     """
     if masses is None:
         return float(np.median(values))
+    low, high = _middle(values, masses)
+    return float(0.5 * values[low] + 0.5 * values[high])
+
+
+def lower_median(values: Array, masses: Array) -> float:
+    """The least value with half of the mass up to it. values, masses: (n,)."""
+    return float(values[_middle(values, masses)[0]])
+
+
+def _middle(values: Array, masses: Array) -> tuple[int, int]:
+    """Where the two values in the middle are."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(masses[order])
     half, slack = 0.5 * reached[-1], SAME * reached[-1]
     low, high = np.searchsorted(reached, [half - slack, half + slack])
-    return float(0.5 * values[order[low]] + 0.5 * values[order[min(high, len(order) - 1)]])
+    return int(order[low]), int(order[min(high, len(order) - 1)])

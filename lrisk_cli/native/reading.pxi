@@ -94,15 +94,27 @@ def place_columns(list columns, Py_ssize_t start, Py_ssize_t first, double[:, ::
                     X[i, first + at + j] = beside[j][i]
 
 
-def sum_powers(const double[:, ::1] X, const double[::1] origin, int power, double[::1] out):
-    """out[j] = sum over i of (X[i, j] - origin[j]) ** power, power 1 or 2, row by row."""
+def sum_powers(const double[:, ::1] X, const double[::1] origin, int power, double[::1] out,
+               const double[::1] masses=None):
+    """out[j] = sum over i of m_i (X[i, j] - origin[j]) ** power, power 1 or 2, row by row.
+
+    masses: m of the rows, (n,); each 1 where there are none.
+    """
     cdef Py_ssize_t i, j
-    cdef double moved
+    cdef double moved, mass
+    cdef bint weighed = masses is not None
+    if weighed:
+        require_length(masses.shape[0], X.shape[0], "masses")
     with nogil:
         for j in range(X.shape[1]):
             out[j] = 0
         for i in range(X.shape[0]):
-            if power == 1:
+            if weighed:
+                mass = masses[i]
+                for j in range(X.shape[1]):
+                    moved = X[i, j] - origin[j]
+                    out[j] += mass * (moved if power == 1 else moved * moved)
+            elif power == 1:
                 for j in range(X.shape[1]):
                     out[j] += X[i, j] - origin[j]
             else:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lrisk_cli.evaluation.class_errors import N_BINS, Bins, ClassErrors, Confusion
+from lrisk_cli.evaluation.class_errors import N_BINS, Bins, ClassErrors, Confusion, Counts
 from lrisk_cli.evaluation.page_rows import EvaluatedRows
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import Task
-from lrisk_cli.reports.facts import confusion_grid
+from lrisk_cli.reports.facts import confusion_grid, count
 from lrisk_cli.reports.figures import Plot, Series, draw
 from lrisk_cli.reports.html import Block, Section, Table, brief, clip
 
@@ -98,7 +98,12 @@ def reliability_plot(model: Model, known: Sequence[tuple[str, ClassErrors]]) -> 
 
 def _bin_numbers(name: str, bins: Bins) -> Table:
     rows = [
-        [f"{k / N_BINS:g} to {(k + 1) / N_BINS:g}", f"{n:,}", brief(float(p)), brief(float(hits))]
+        [
+            f"{k / N_BINS:g} to {(k + 1) / N_BINS:g}",
+            count(n.item()),
+            brief(float(p)),
+            brief(float(hits)),
+        ]
         for k, (n, p, hits) in enumerate(zip(bins.n, bins.p, bins.hits, strict=True))
         if n
     ]
@@ -109,7 +114,7 @@ def _bin_numbers(name: str, bins: Bins) -> Table:
 def confusion_table(confusion: Confusion, name: str) -> Table:
     """Rows by true and predicted class; of many classes the most frequent confusions."""
     counts = confusion.counts
-    totals = np.maximum(counts.sum(axis=1), 1)
+    totals = _sizes(counts)
     if len(confusion.classes) > MOST_CLASSES:
         return _confused_pairs(confusion, name)
     grid = confusion_grid(confusion)
@@ -119,15 +124,21 @@ def confusion_table(confusion: Confusion, name: str) -> Table:
     return Table(caption, [*grid.heads, "recall"], rows, beside=True)
 
 
+def _sizes(counts: Counts) -> Counts:
+    """Rows of each class, 1 where there are none. (k,)."""
+    sizes = counts.sum(axis=1)
+    return np.where(sizes > 0, sizes, 1)
+
+
 def _confused_pairs(confusion: Confusion, name: str) -> Table:
     """Pairs of different classes, those with the most rows first."""
     counts = confusion.counts.copy()
-    totals = np.maximum(counts.sum(axis=1), 1)
+    totals = _sizes(counts)
     np.fill_diagonal(counts, 0)
     order = np.argsort(-counts, axis=None, kind="stable")[:MOST_PAIRS]
     pairs = [divmod(int(at), len(counts)) for at in order]
     rows = [
-        [clip(confusion.classes[i]), clip(confusion.classes[j]), f"{counts[i, j]:,}",
+        [clip(confusion.classes[i]), clip(confusion.classes[j]), count(counts[i, j].item()),
          f"{100.0 * counts[i, j] / totals[i]:.3g} %"]
         for i, j in pairs if counts[i, j]
     ]  # fmt: skip

@@ -134,7 +134,7 @@ def confusion_grid(confusion: "Confusion", most_letters: int = 24) -> Grid:
         for name in confusion.classes
     ]
     rows = [
-        [name, *(f"{n:,}" for n in counts)]
+        [name, *(count(n) for n in counts)]
         for name, counts in zip(names, confusion.counts.tolist(), strict=True)
     ]
     return Grid(["true \\ predicted", *names], rows)
@@ -205,6 +205,11 @@ def large_unit(value: float | None) -> tuple[float, str]:
     """What a figure is divided by to be read, and the word for that; 1 and "" below 1e9."""
     size = abs(value or 0.0)
     return next(((least, word) for least, word in LARGE if least <= size < 1e15), (1.0, ""))
+
+
+def count(rows: float) -> str:
+    """A number of rows, or the sum of their weights."""
+    return number(rows) if isinstance(rows, float) else f"{rows:,}"
 
 
 def figure(value: float | None) -> str:

@@ -8,6 +8,7 @@ from lrisk_cli.design.raw_rows import RowCounts
 from lrisk_cli.models.model import Model, original_units
 from lrisk_cli.models.model_file import ClusterRecord, FitRecord
 from lrisk_cli.models.validation_record import CrossValidationRecord
+from lrisk_cli.models.weight_record import WeightRecord
 from lrisk_cli.names import TargetScale
 from lrisk_cli.reports.facts import Fact, Grid, number, plain, plural
 
@@ -27,6 +28,7 @@ def model_facts(model: Model, path: str | None = None) -> list[Fact]:
             what if path is None else f"{path}: {what}",
             {"task": str(model.task), "risk": model.risk, "loss": model.loss, **_exposure(model)},
         ),
+        *weight_facts(model.weight),
         *robust_facts(model),
         *_scale_facts(model),
         Fact("features", features),
@@ -39,6 +41,17 @@ def model_facts(model: Model, path: str | None = None) -> list[Fact]:
             detail=True,
         ),
     ]
+
+
+def weight_facts(record: WeightRecord | None) -> list[Fact]:
+    """How much rows count, where they do not count alike."""
+    if record is None:
+        return []
+    found = [] if record.column is None else [f"{record.kind} weights of {plain(record.column)}"]
+    if record.class_weight is not None:
+        found.append(f"classes by {plain(record.class_weight)}")
+    sizes = f"sum {number(record.sum)}, as good as {number(record.effective)} equal rows"
+    return [Fact("weights", f"{', '.join(found)}; {sizes}", {"weight": record.as_dict()})]
 
 
 def robust_facts(model: Model) -> list[Fact]:

@@ -55,9 +55,11 @@ def exceedance_plot(rows: Sequence[EvaluatedRows], axis: str, words: tuple[str, 
         n = len(each.losses)
         # From the largest loss on: ranks that are even on a logarithmic axis.
         ranks = np.unique(np.rint(np.geomspace(1, n, MAX_POINTS)).astype(np.intp))
-        series.append(Series(f"{each.name} rows", each.losses[n - ranks], ranks / n, k))
+        series.append(Series(f"{each.name} rows", each.losses[n - ranks], each.from_top(ranks), k))
     levels = np.array(QUANTILES)
-    quantiles = [each.losses[quantile_ranks(len(each.losses), levels) - 1] for each in rows]
+    quantiles = [
+        each.losses[quantile_ranks(len(each.losses), levels, each.masses) - 1] for each in rows
+    ]
     marked = levels < 1.0
     series.append(Series("", quantiles[0][marked], 1.0 - levels[marked], 1, "marks"))
     named = dict(zip(QUANTILES, quantiles[0], strict=True))
@@ -91,7 +93,7 @@ def weight_plot(risk: str, rows: EvaluatedRows, axis: str) -> Plot | None:
     axis: what the losses are.
     """
     n = len(rows.losses)
-    relative = n * rows.weights
+    relative = rows.relative_weights
     if float(np.ptp(relative)) < 1e-9:
         return None
     steps = np.unique(np.rint(np.linspace(0, n - 1, MAX_POINTS)).astype(np.intp))
@@ -123,7 +125,7 @@ def residual_plot(model: Model, rows: EvaluatedRows) -> Plot:
         return _deviance_plot(model, rows)
     if loss.kinked:
         return _quantile_plot(model, rows)
-    middle = quantile_ranks(n, np.array([0.5]))[0] - 1
+    middle = quantile_ranks(n, np.array([0.5]), rows.masses)[0] - 1
     sizes = loss.sizes(rows.losses[[middle, -1]])
     assert sizes is not None  # noqa: S101  (a regression)
     half, largest = sizes.tolist()
@@ -145,7 +147,8 @@ def residual_plot(model: Model, rows: EvaluatedRows) -> Plot:
 def _quantile_plot(model: Model, rows: EvaluatedRows) -> Plot:
     """Errors of some rows against predicted quantiles."""
     n, residuals = len(rows.losses), rows.targets - rows.predictions
-    n_shown, below = len(residuals), float(np.mean(residuals <= 0.0))
+    n_shown = len(residuals)
+    below = float(np.average(residuals <= 0.0, weights=rows.sampled_masses))
     sample = f"{n_shown:,} of {n:,} rows, evenly chosen." if n_shown < n else f"All {n:,} rows."
     finding = f"{100.0 * below:.3g} % of the targets are at or below the prediction"
     return Plot(
@@ -167,7 +170,8 @@ def _deviance_plot(model: Model, rows: EvaluatedRows) -> Plot:
     sizes = loss.sizes(loss.values(Z, loss.targets(rows.targets)))
     assert sizes is not None  # noqa: S101  (a regression)
     residuals = np.sign(rows.targets - rows.predictions) * sizes
-    n_shown, beyond = len(residuals), float(np.mean(sizes > 2.0))
+    n_shown = len(residuals)
+    beyond = float(np.average(sizes > 2.0, weights=rows.sampled_masses))
     sample = f"{n_shown:,} of {n:,} rows, evenly chosen." if n_shown < n else f"All {n:,} rows."
     finding = f"{100.0 * beyond:.3g} % of the deviance residuals exceed 2"
     return Plot(
@@ -184,9 +188,9 @@ def _deviance_plot(model: Model, rows: EvaluatedRows) -> Plot:
 def probability_plot(model: Model, rows: EvaluatedRows) -> Plot:
     """Predicted probabilities of the true classes: exp(-loss)."""
     likely = np.exp(-rows.losses)
-    counts, edges = np.histogram(likely, bins=20, range=(0.0, 1.0))
-    shares = counts / len(likely)
-    sure = float(np.mean(likely >= 0.5))
+    counts, edges = np.histogram(likely, bins=20, range=(0.0, 1.0), weights=rows.masses)
+    shares = counts / counts.sum()
+    sure = float(np.average(likely >= 0.5, weights=rows.masses))
     return Plot(
         title=f"{100.0 * sure:.3g} % of the {rows.name} rows got at least even odds",
         alternative="How the probability given to the true class is spread over the rows: "

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lrisk_cli.names import SmoothingName
 from lrisk_cli.native.kernels import core
 from lrisk_cli.risk.row_weights import RowOrder, Smoothing, Tied, Weighed, pooled_rows
+from lrisk_cli.risk.row_weights import row_weights as plain_row_weights
 from lrisk_cli.risk.softplus import softplus_penalty, softplus_weights
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.types import Array
@@ -51,6 +52,17 @@ def unit_weights(spectrum: Spectrum, total: float) -> Array:
     heavier = np.array([total - unit, 0.0])
     ends = spectrum.of_rows(np.full(2, unit), heavier, total) / unit
     return ends if spectrum.rising else ends[::-1].copy()
+
+
+def sorted_weights(masses: Array, spectrum: Spectrum) -> Array:
+    """What the spectrum gives to rows in ascending order of loss, ties not shared. (n,)."""
+    total = float(core.compensated_dot(masses, np.ones(len(masses))))
+    if spectrum.flat:
+        return np.asarray(masses / total)
+    ordered, heavier = np.empty((2, len(masses)))
+    order = np.arange(len(masses), dtype=np.int32)
+    core.heavier_masses(masses, order, spectrum.rising, ordered, heavier)
+    return spectrum.weights_of(ordered, heavier, total)
 
 
 class RankedMasses:
@@ -164,6 +176,13 @@ class WeightedRowWeighter:
         kernel(ascending, ranked.sigma(), ranked.ordered, smoothing.nu, weights, starts, work)
         lam[ranked.order] = weights
         return lam
+
+
+def row_weights(losses: Array, spectrum: Spectrum, masses: Array | None = None) -> Array:
+    """The weights that a risk gives to rows with these losses, and these masses if any. (n,)."""
+    if masses is None:
+        return plain_row_weights(losses, spectrum)
+    return WeightedRowWeighter(spectrum, make_masses(masses)).weigh(losses).lam
 
 
 class WeightedProjection:

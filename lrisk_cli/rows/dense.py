@@ -163,12 +163,20 @@ class DenseRows:
     def column_stats(self) -> ColumnStats:
         return ColumnStats(self._X.min(axis=0), self._X.max(axis=0))
 
-    def variance(self, n_columns: int) -> float:
+    def variance(self, n_columns: int, masses: Array | None = None) -> float:
         X = self._X[:, :n_columns]
-        mean, total = float(X.mean()), 0.0
-        for start in range(0, len(X), VARIANCE_CHUNK):
-            total += float(np.sum((X[start : start + VARIANCE_CHUNK] - mean) ** 2))
-        return total / X.size
+        chunks = [
+            slice(start, start + VARIANCE_CHUNK) for start in range(0, len(X), VARIANCE_CHUNK)
+        ]
+        if masses is None:
+            mean, total = float(X.mean()), 0.0
+            for some in chunks:
+                total += float(np.sum((X[some] - mean) ** 2))
+            return total / X.size
+        size = float(masses.sum()) * n_columns
+        mean = sum(float(np.sum(X[some] * masses[some, None])) for some in chunks) / size
+        squares = (np.sum((X[some] - mean) ** 2 * masses[some, None]) for some in chunks)
+        return sum(map(float, squares)) / size
 
 
 def _product(X: Array, R: Array) -> Array:

@@ -104,5 +104,5 @@ class Rows(Protocol):
     def column_stats(self) -> ColumnStats:
         """What every column holds."""
 
-    def variance(self, n_columns: int) -> float:
-        """The variance of all numbers in the first columns together."""
+    def variance(self, n_columns: int, masses: Array | None = None) -> float:
+        """The variance of all numbers in the first columns together. masses: of the rows, (n,)."""

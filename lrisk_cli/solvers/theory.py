@@ -14,7 +14,6 @@ import numpy as np
 from lrisk_cli.errors import InvalidOption
 from lrisk_cli.names import SmoothingName
 from lrisk_cli.risk.density import Density, density_of
-from lrisk_cli.risk.row_weights import Smoothing
 from lrisk_cli.solvers.batch_bias import expected_batch_risk
 from lrisk_cli.solvers.batches import BATCH_SIZE
 from lrisk_cli.solvers.problem import Problem
@@ -194,7 +193,8 @@ def lsvrg_rate(
     n, mu, L = problem.n_rows, problem.mu, constants.smoothness
     if L is None:
         return None
-    kappa = n * float(problem.sigma.max()) * L / mu + 1.0
+    heaviest = float(problem.times_masses(np.ones(n)).max())
+    kappa = n * problem.steepest * heaviest * L / mu + 1.0
     span = n + 8.0 * kappa
     G = constants.lipschitz_in_ball
     nu = None if G is None or problem.flat else 4.0 * n * G**2 / mu
@@ -276,20 +276,20 @@ def smoothing_error(problem: Problem) -> SmoothingError | None:
     if smoothing.name is SmoothingName.SOFTPLUS:
         bound = smoothing.nu * log(2.0) / float(problem.spectrum.parameter or 1.0)
         return SmoothingError(bound, bound, None)
-    error = smoothing.penalty(problem.sigma)
+    fact = density.chi2 / (2.0 * problem.total)
     if smoothing.name is SmoothingName.ENTROPY:
-        return SmoothingError(error, smoothing.nu * density.kl, density.kl)
-    return SmoothingError(error, _chi2_bound(smoothing, density, problem.n_rows), density.chi2)
-
-
-def _chi2_bound(smoothing: Smoothing, density: Density, n_rows: int) -> float:
-    return smoothing.nu * density.chi2 / (2.0 * n_rows)
+        fact = density.kl
+    bound = smoothing.nu * fact
+    # The weights of rows with masses depend on their order, and every order meets the bound.
+    error = bound if problem.masses is not None else smoothing.penalty(problem.sigma)
+    chi2 = density.kl if smoothing.name is SmoothingName.ENTROPY else density.chi2
+    return SmoothingError(error, bound, chi2)
 
 
 def trimmed_smoothness(problem: Problem) -> float:
     """K, Lemma 14 with half squares: beta = sum_i L_i ||x_i||^2 / (n p) over all rows, plus mu."""
     curved = problem.loss.row_smoothness(problem.y) * problem.rows.row_norms()
-    return float(problem.sigma.max()) * float(curved.sum()) + problem.mu
+    return problem.steepest * float(problem.times_masses(curved).sum()) + problem.mu
 
 
 def _trims(problem: Problem) -> bool:

@@ -21,13 +21,15 @@ GAUSSIAN = 1.4826  # the standard deviation of a Gaussian, in median distances f
 class LearningRules:
     """How features are learned. impute: fill in missing cells. marked: add an indicator of them.
 
-    scaled: standardise numbers. max_categories: with a column of X of their own.
+    scaled: standardise numbers. max_categories: with a column of X of their own. weights: of the
+    rows, where they count for unlike much, (n,).
     """
 
     impute: bool
     marked: bool
     scaled: bool
     max_categories: int
+    weights: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)

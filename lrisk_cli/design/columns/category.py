@@ -42,11 +42,15 @@ class CategoryFeature(Feature):
         """The most frequent categories, in the order of their text."""
         if isinstance(cells, NumberCells):
             raise TypeError(f"the feature {name!r} was read as numbers")
-        counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.values))
+        known = cells.codes >= 0
+        counts = np.bincount(cells.codes[known], minlength=len(cells.values))
+        sizes = counts
+        if rules.weights is not None:
+            sizes = np.bincount(cells.codes[known], rules.weights[known], len(cells.values))
         seen = np.flatnonzero(counts)
         if len(seen) == 0:
             raise always_missing(label, name)
-        ranked = sorted(seen, key=lambda code: (-counts[code], cells.values[code]))
+        ranked = sorted(seen, key=lambda code: (-sizes[code], cells.values[code]))
         kept = ranked[: rules.max_categories]
         feature = cls(
             name,

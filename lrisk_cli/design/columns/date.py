@@ -15,6 +15,7 @@ from lrisk_cli.design.columns.base import (
 )
 from lrisk_cli.design.columns.number import NumberFeature, learn_number, number_from_json
 from lrisk_cli.design.dates import PARTS, WAVES, Calendar, spell_date, write_parts
+from lrisk_cli.native.medians import lower_median
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.types import Array, Flags
 
@@ -41,8 +42,10 @@ class DateFeature(NumberFeature):
         return learn_number(cls, label, name, cells, rules, parts=calendar.parts)
 
     @staticmethod
-    def median(known: Array) -> float:
+    def median(known: Array, weights: Array | None = None) -> float:
         """A median that occurs: between two dates lies another month or weekday."""
+        if weights is not None:
+            return lower_median(known, weights)
         middle = (len(known) - 1) // 2
         return float(np.partition(known, middle)[middle])
 

@@ -19,6 +19,7 @@ from lrisk_cli.design.columns.base import (
 )
 from lrisk_cli.design.number_text import spell, spell_cell
 from lrisk_cli.errors import DataError, opt
+from lrisk_cli.native.medians import weighted_median
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.types import Array, Flags
@@ -45,14 +46,14 @@ class NumberFeature(Feature):
         return learn_number(cls, label, name, cells, rules)
 
     @staticmethod
-    def median(known: Array) -> float:
+    def median(known: Array, weights: Array | None = None) -> float:
         """What stands in for a missing cell, also where the two middle numbers have no finite sum.
 
-        known: the other cells.
+        known: the other cells. weights: of their rows.
         """
         with np.errstate(over="ignore"):
-            found = float(np.median(known))
-        return found if np.isfinite(found) else 2.0 * float(np.median(0.5 * known))
+            found = weighted_median(known, weights)
+        return found if np.isfinite(found) else 2.0 * weighted_median(0.5 * known, weights)
 
     @classmethod
     def survey(cls) -> ColumnSurvey:

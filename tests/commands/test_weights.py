@@ -1,0 +1,146 @@
+"""Weights of rows in commands: a row of weight 3 is the row three times, whatever is computed."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.program import document, refusal, run_here
+
+N = 120
+LETTERS = np.array(list("abc"))
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory) -> tuple[str, str]:
+    """A table with weights 0 to 3, and the same rows repeated."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, 3))
+    group = LETTERS[rng.integers(0, 3, N)]
+    y = X @ [1.0, -2.0, 0.5] + rng.standard_t(3, N) + (group == "b")
+    kind = np.where(X[:, 0] + rng.standard_normal(N) > 0.0, "yes", "no")
+    level = LETTERS[np.clip(np.round(y - y.mean()), -1, 1).astype(int) + 1]
+    weights = rng.integers(0, 4, N)
+    lines = [
+        ",".join(
+            [*map(repr, X[i].tolist()), group[i], kind[i], level[i], repr(float(y[i])), str(w)]
+        )
+        for i, w in enumerate(weights.tolist())
+    ]
+    folder, head = tmp_path_factory.mktemp("weights"), "u,v,t,g,kind,level,y,w"
+    copies = np.repeat(np.arange(N), weights)
+    for name, rows in (("weighed", np.arange(N)), ("repeated", copies)):
+        text = "\n".join([head, *(lines[i] for i in rows)])
+        (folder / f"{name}.csv").write_text(text + "\n")
+    return str(folder / "weighed.csv"), str(folder / "repeated.csv")
+
+
+def both(capsys, tables, *how) -> tuple[dict, dict]:
+    """What the fits of either table say."""
+    weighed, repeated = tables
+    found = []
+    for arguments in (("fit", weighed, "--weight", "w"), ("fit", repeated, "--exclude", "w")):
+        run = run_here(capsys, *arguments, *how, "--json", "--quiet")
+        found.append(document(run))
+    return found[0], found[1]
+
+
+def same(mine: object, theirs: object, rel: float) -> None:
+    """Equal but for rounding."""
+    assert isinstance(mine, dict)
+    assert isinstance(theirs, dict)
+    assert list(mine) == list(theirs)
+    for name, value in theirs.items():
+        assert mine[name] == pytest.approx(value, rel=rel, abs=1e-9), name
+
+
+OF_NUMBERS = ("--target", "y", "--exclude", "kind,level")
+OF_CLASSES = ("--target", "kind", "--exclude", "y,level")
+OF_LEVELS = ("--target", "level", "--exclude", "y,kind")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        (*OF_NUMBERS, "--risk", "superquantile:0.8"),
+        (*OF_NUMBERS, "--risk", "extremile:2", "--loss", "huber:1"),
+        (*OF_NUMBERS, "--risk", "esrm:2", "--solver", "lbfgs"),
+        (*OF_NUMBERS, "--risk", "mean", "--scaling", "mad"),
+        (*OF_NUMBERS, "--risk", "superquantile:0.5", "--pca", "0.95"),
+        (*OF_NUMBERS, "--risk", "mean", "--kernel", "rbf"),
+        (*OF_CLASSES, "--risk", "superquantile:0.6"),
+        (*OF_LEVELS, "--risk", "extremile:2"),
+    ],
+    ids=lambda how: " ".join(how[4:]) or "mean",
+)
+def test_a_row_of_weight_three_is_the_row_three_times(capsys, tables, how):
+    weighed, repeated = both(capsys, tables, *how, "--tol", "1e-11")
+    for bound in ("objective", "lower_bound"):
+        assert weighed["fit"][bound] == pytest.approx(repeated["fit"][bound], rel=1e-10)
+    assert weighed["fit"]["lower_bound"] <= repeated["fit"]["objective"]
+    assert weighed["l2"] == repeated["l2"]
+    same(weighed["training"], repeated["training"], 1e-5)
+    assert weighed["weight"]["sum"] == repeated["rows"]["used"]
+    assert "weight" not in repeated
+    assert weighed["rows"]["reasons"]["weight 0"] == N - weighed["rows"]["used"]
+
+
+def test_robust_fits_and_theory_refuse_weights(capsys, tables):
+    for option in ("--robust", "--theory"):
+        run = run_here(capsys, "fit", tables[0], *OF_NUMBERS, "--weight", "w", option)
+        assert f"{option} " in refusal(run, 2)
+
+
+def test_weights_of_classes_change_the_fit_and_not_what_figures_are_of(capsys, tables, tmp_path):
+    model = tmp_path / "model.json"
+    run = run_here(
+        capsys, "fit", tables[1], *OF_CLASSES, "--exclude", "w", "--class-weight", "yes=3",
+        "--risk", "mean", "--json", "--quiet", "-o", model,
+    )  # fmt: skip
+    found, saved = document(run), json.loads(model.read_text())
+    n_yes = sum(line.split(",")[4] == "yes" for line in Path(tables[1]).read_text().splitlines())
+    assert saved["weight"] == found["weight"]
+    assert (
+        saved["weight"]["sum"]
+        == found["rows"]["used"] + 2 * n_yes
+        == pytest.approx(1 / saved["l2"])
+    )
+    assert saved["weight"]["class_weight"] == "yes=3"
+    plain = document(run_here(capsys, "evaluate", model, tables[1], "--json", "--quiet"))
+    for name, value in found["training"].items():
+        assert plain["metrics"].get(name, value) == pytest.approx(value)
+
+
+def test_weights_of_the_held_out_rows_and_of_folds_count(capsys, tables):
+    how = ("--risk", "mean", "--l2", "0.01,1", "--cv", "3", "--holdout", "0.3")
+    weighed, _ = both(capsys, tables, *OF_NUMBERS, *how)
+    run = run_here(
+        capsys, "fit", tables[0], *OF_NUMBERS, "--exclude", "w", *how, "--json", "--quiet"
+    )
+    plain = document(run)
+    assert weighed["holdout"]["mae"] != pytest.approx(plain["holdout"]["mae"], rel=1e-6)
+    assert weighed["cross_validation"]["kind"] == "random"
+
+
+def test_the_files_of_losses_and_folds_have_the_weights(capsys, tables, tmp_path):
+    losses, folds = tmp_path / "losses.csv", tmp_path / "oof.csv"
+    run = run_here(
+        capsys, "fit", tables[0], *OF_NUMBERS, "--weight", "w", "--risk", "superquantile:0.5",
+        "--cv", "3", "--losses", losses, "--oof", folds, "--quiet",
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    rows = np.genfromtxt(losses, delimiter=",", names=True)
+    assert set(rows["row_weight"]) == {1.0, 2.0, 3.0}
+    total = rows["row_weight"].sum()
+    assert rows["weight"].sum() == pytest.approx(1.0)
+    assert np.max(rows["weight"] / rows["row_weight"]) == pytest.approx(2.0 / total)
+    assert "row_weight" in folds.read_text().splitlines()[0]
+
+
+def test_intervals_and_calibration_count_weights(capsys, tables):
+    for how in ((*OF_NUMBERS, "--conformal", "split"), (*OF_LEVELS, "--conformal", "split")):
+        weighed, _ = both(capsys, tables, *how, "--risk", "mean", "--holdout", "0.4")
+        assert weighed["conformal"]["rows"] > 0.4 * weighed["rows"]["used"]
+    both(capsys, tables, *OF_CLASSES, "--calibrate", "platt", "--risk", "mean")
+    both(capsys, tables, *OF_LEVELS, "--calibrate", "isotonic", "--risk", "mean")
