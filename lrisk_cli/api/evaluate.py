@@ -8,8 +8,10 @@ from lrisk_cli.api.pages import PageOptions, check_shape, parse_page
 from lrisk_cli.clusters.clustering import as_matrix
 from lrisk_cli.design.options import Columns
 from lrisk_cli.design.raw_rows import RowCounts
-from lrisk_cli.errors import InvalidOption, UsageError, opt
+from lrisk_cli.design.weights import UNWEIGHTED, Weighting, parse_weighting
+from lrisk_cli.errors import InvalidOption
 from lrisk_cli.evaluation.agreement import LabelTally
+from lrisk_cli.evaluation.asked import check_level, check_threshold
 from lrisk_cli.evaluation.checks import Checks, make_checks
 from lrisk_cli.evaluation.class_errors import ClassTally, Confusion
 from lrisk_cli.evaluation.cluster_evaluation import (
@@ -41,9 +43,9 @@ from lrisk_cli.evaluation.registry import (
     OF_LABELS,
     figures_of,
     metric_name,
-    metrics_of,
     spell_metric,
 )
+from lrisk_cli.evaluation.row_weights import ALIKE, RowCounting, choose_weights, suit_table
 from lrisk_cli.evaluation.table_evaluation import (
     figures_of_losses,
     tally_table,
@@ -55,13 +57,14 @@ from lrisk_cli.models.loading import load_beside, with_policies
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.options import ModelFile, PredictionInterval
 from lrisk_cli.models.scoring import ROW_BYTES, RowTally, ScoredRows, score_table
+from lrisk_cli.models.weight_record import WeightRecord
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
-from lrisk_cli.types import Flags
+from lrisk_cli.types import Array, Flags
 from lrisk_cli.warnings import Warnings, count_warnings
 
 # Spells a metric, or refuses it -> the gates that the user asked for.
@@ -89,6 +92,7 @@ class Job:
     missing: Missing | None
     unseen: Unseen | None
     exposure: str | None = None
+    weighting: Weighting = UNWEIGHTED
     threshold: float | None = None
     held_out: bool = False
     interval: float | None = None
@@ -129,6 +133,7 @@ def make_job(
         missing=columns.missing,
         unseen=columns.unseen,
         exposure=columns.exposure,
+        weighting=parse_weighting(columns.weight, columns.weight_kind, None),
         threshold=risks.threshold,
         held_out=risks.held_out,
         interval=intervals.interval,
@@ -143,6 +148,7 @@ class Evaluation:
     rows: what a page draws, where one was asked for. classes: rows by true and predicted class, of
     a classifier. threshold: at which the second of two classes is predicted, if it was given.
     level: of the intervals, if any. by_group: the groups, where their columns were named.
+    counting, weights: how much the rows count, and the weights as the table has them. (n,).
     """
 
     path: str
@@ -160,13 +166,23 @@ class Evaluation:
     classes: ClassTally | None = None
     threshold: float | None = None
     level: float | None = None
+    counting: RowCounting = ALIKE
+    weights: Array | None = None
     by_group: ByGroup | None = None
 
     @property
     def confusion(self) -> Confusion | None:
         """Rows by true and predicted class; None for numbers, and for very many classes."""
         pairs = None if self.classes is None else self.classes.pairs
-        return None if pairs is None else Confusion(self.model.target.classes, pairs)
+        if pairs is None:
+            return None
+        pairs = self.counting.counts(pairs, self.weights)
+        return Confusion(self.model.target.classes, pairs)
+
+    @property
+    def weight(self) -> WeightRecord | None:
+        """How much the rows count; None where all count alike."""
+        return self.counting.record(self.weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +214,7 @@ class ClusterEvaluation:
 def run(job: Job, report: Report, *, force: bool) -> Evaluation | ClusterEvaluation:
     """Load the model, score the table, evaluate; write the losses."""
     model = load_beside(job.model, job.data.names)
-    _check_threshold(job, model)
+    check_threshold(job.model, model, job.threshold)
     if isinstance(model, ClusterModel):
         _refuse_for_clusters(job)
         model = with_policies(job.model, model, job.missing, job.unseen, job.exposure)
@@ -226,31 +242,10 @@ def _refuse_for_clusters(job: Job) -> None:
         ("held_out", job.held_out, "which hold out no rows"),
         ("interval", job.interval is not None, "which predict no target"),
         ("by", bool(job.by), "which are groups themselves"),
+        ("weight", job.weighting.asked, "whose rows count alike"),
     ):
         if asked:
             raise InvalidOption(option, f": {job.model} holds clusters, {why}; leave it out")
-
-
-def _check_threshold(job: Job, model: Model | ClusterModel) -> None:
-    """A threshold decides between two classes."""
-    if job.threshold is None:
-        return
-    classes = () if isinstance(model, ClusterModel) else model.target.classes
-    if len(classes) != 2:
-        has = f"has {len(classes)}" if classes else "has none"
-        raise InvalidOption(
-            "threshold", f"decides between two classes, and {job.model} {has}; leave it out"
-        )
-    if not 0.0 < job.threshold < 1.0:
-        raise InvalidOption("threshold", "must be between 0 and 1", f"{job.threshold:g}")
-
-
-def _check_level(job: Job, checks: Checks) -> None:
-    """Gates on intervals need a level."""
-    known = metrics_of([Needs.INTERVALS])
-    asked = [gate.metric for gate in checks.gates if gate.metric in known]
-    if asked and job.interval is None:
-        raise UsageError(f"{asked[0]} is a metric of intervals; add {opt('interval', 0.9)}")
 
 
 def _open(job: Job, model: Model | ClusterModel, checks: Checks, *, force: bool) -> Table:
@@ -269,10 +264,12 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         return metric_name(name, model.task, error_names_of(model), model.target.classes)
 
     checks = job.make_checks(make_canonical(spell, job.by))
-    _check_level(job, checks)
+    check_level(checks, job.interval)
     of_rows, of_groups = split_risks([*job.risks, *checks.group_risks], job.by)
     asked = (*parse_risks(of_rows), *parse_risks(checks.risks or ["mean"]))
+    model, counting = choose_weights(job.model, model, job.weighting)
     table = _open(job, model, checks, force=force)
+    model, counting, counted = suit_table(model, counting, table)
     grouped = make_grouped(model, table, job.by, checks.errors)
     of_groups = groups_of_model(model, grouped, of_groups)
     within = (risk.within for risk in of_groups)
@@ -289,7 +286,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     others = group_values(checks.of_groups, by_group)
     if job.losses is not None and tally.kept is not None:
         write_table(job.losses, _losses_columns(model, tally.kept))
-    figures, intervals = figures_of_losses(tally.losses, spectra, job.seed, report)
+    figures, intervals = figures_of_losses(tally.losses, spectra, job.seed, report, counting.kind)
     intervals_of_rows = figures_of(covered, [Needs.INTERVALS])
     if job.interval is not None:
         figures |= intervals_of_rows
@@ -303,7 +300,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     warnings = warn_of_table(model, figures, tally.spread, tally.digest.text, table.paths, means)
     others |= figures_of(model.fit, [Needs.FIT]) | count_warnings(warnings)
     others |= intervals_of_rows
-    notes = (*covered.notes(tally.digest.text), *note_groups(model, job.by))
+    notes = (*counted, *covered.notes(tally.digest.text), *note_groups(model, job.by))
     return Evaluation(
         path=job.model,
         model=model,
@@ -321,6 +318,8 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         threshold=job.threshold,
         level=job.interval,
         by_group=by_group,
+        counting=counting,
+        weights=masses,
     )
 
 
@@ -333,7 +332,8 @@ def _find_held_out(model: Model, table: Table, report: Report) -> Flags:
 def _losses_columns(model: Model, kept: ScoredRows) -> dict[str, Any]:
     names = {**kept.names, "prediction": model.labelled(kept.joined("predictions"))}
     targets = model.labelled(kept.joined("targets"))
-    return losses_columns(names, targets, kept.joined("losses"), model.spectrum)
+    weights = None if model.encoding.weight is None else kept.joined("weights")
+    return losses_columns(names, targets, kept.joined("losses"), model.spectrum, weights)
 
 
 def _evaluate_clusters(

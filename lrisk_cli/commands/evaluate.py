@@ -6,7 +6,7 @@ from lrisk_cli.commands.gate_results import conclude, count_rows, only_file, unn
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.commands.predict import MISSING
-from lrisk_cli.design.options import EXPOSURE, Columns
+from lrisk_cli.design.options import EXPOSURE, WEIGHT, Columns
 from lrisk_cli.evaluation.options.evaluating import EvaluatedRisks, Labels, LossesFile
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.options.grouping import Grouping
@@ -34,8 +34,10 @@ def evaluate(
     data: Data,
     columns: Annotated[
         Columns,
-        only("id_column", "exposure", "missing", "unseen"),
+        only("id_column", "exposure", "weight", "weight_kind", "missing", "unseen"),
         vary("exposure", help=EXPOSURE, shown="as in the fit"),
+        vary("weight", help=WEIGHT, shown="as in the fit, where the table has it"),
+        vary("weight_kind", shown="as in the fit, or frequency"),
         vary("missing", help=MISSING, shown="as in the fit"),
         vary("unseen", shown="as in the fit"),
     ],

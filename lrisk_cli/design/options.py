@@ -26,6 +26,7 @@ MAX_CATEGORIES = 100
 # How much rows count.
 WEIGHTS = ("weight", "weight_kind", "class_weight")
 # What the option means where a model is given.
+WEIGHT = "Column of row weights, of at least 0: how much each row counts in figures and gates."
 EXPOSURE = "Column of exposures, where the table names it differently than that of the fit."
 
 

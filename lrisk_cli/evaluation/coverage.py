@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lrisk_cli.evaluation.streams import Spread
+from lrisk_cli.evaluation.streams import Fraction, Spread
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.scored import ScoredBatch
 
@@ -12,8 +12,8 @@ class Coverage:
 
     def __init__(self, model: Model, level: float | None, path: str) -> None:
         self._model, self._bounds = model, None
-        self._n_rows = self._n_inside = 0
-        self._sizes = Spread()
+        weighted = model.encoding.weight is not None
+        self._inside, self._sizes = Fraction(weighted=weighted), Spread(weighted=weighted)
         if level is not None:
             from lrisk_cli.models.conformal import bounds_of, require_intervals
 
@@ -29,19 +29,18 @@ class Coverage:
         restore = self._model.target.restore
         rows = Outcomes(predictions, scored.known_targets, scored.probabilities, restore)
         inside, sizes = self._bounds.covers(rows)
-        self._n_rows += len(inside)
-        self._n_inside += int(np.count_nonzero(inside))
-        self._sizes.add(sizes)
+        self._inside.add(inside, scored.weights)
+        self._sizes.add(sizes, scored.weights)
 
     @property
     def coverage(self) -> float | None:
         """Fraction of the targets inside."""
-        return self._n_inside / self._n_rows if self._n_rows else None
+        return self._inside.value
 
     @property
     def mean_width(self) -> float | None:
         """Mean width, or mean number of classes in a set."""
-        return self._sizes.mean() if self._n_rows else None
+        return self._sizes.mean() if self._sizes.total else None
 
     def notes(self, digest: str) -> tuple[str, ...]:
         """What to know where these are the rows that the intervals were learned from."""

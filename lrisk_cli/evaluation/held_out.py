@@ -117,6 +117,7 @@ def _take(encoded: EncodedBatch, chosen: Any) -> EncodedBatch:
         y=None if encoded.y is None else encoded.y[chosen],
         kept=encoded.kept[chosen],
         exposure=None if encoded.exposure is None else encoded.exposure[chosen],
+        weights=None if encoded.weights is None else encoded.weights[chosen],
     )
 
 

@@ -335,7 +335,7 @@ def bootstrap_intervals(
     n = len(ascending)
     steps = np.diff(ascending)
     above = [np.append(np.cumsum(s.weights(n)[::-1])[::-1], 0.0) for s in spectra]
-    n_resamples = _resamples(n)
+    n_resamples = count_resamples(n)
     risks = np.empty((len(spectra), n_resamples))
     generator = np.random.Generator(np.random.PCG64(seed))
     for b in range(n_resamples):
@@ -344,12 +344,17 @@ def bootstrap_intervals(
         for r, masses in enumerate(above):
             risks[r, b] = ascending[0] + core.compensated_dot(masses[places], steps)
         report(Progress("resampling", b + 1, n_resamples))
+    return middle_of(spectra, risks)
+
+
+def middle_of(spectra: Sequence[Spectrum], risks: Array) -> Intervals:
+    """Between which ends the middle 95 % of the resamples are. risks: (spectra, resamples)."""
     tails = [(1.0 - CONFIDENCE) / 2.0, (1.0 + CONFIDENCE) / 2.0]
     ends = np.quantile(risks, tails, axis=1)
     return {str(s): (float(low), float(high)) for s, low, high in zip(spectra, *ends, strict=True)}
 
 
-def _resamples(n_rows: int) -> int:
+def count_resamples(n_rows: int) -> int:
     """A thousand for tables of up to a hundred thousand rows, fewer for longer ones."""
     return int(min(1000, max(200, 100_000_000 // n_rows)))
 

@@ -17,6 +17,7 @@ from lrisk_cli.evaluation.metrics import (
 )
 from lrisk_cli.evaluation.prediction_spread import PredictionSpread
 from lrisk_cli.evaluation.warning_rules import add_scored, make_spread
+from lrisk_cli.evaluation.weighted_intervals import importance_intervals, unit_intervals
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.models.scored import ScoredBatch
@@ -28,6 +29,7 @@ from lrisk_cli.models.scoring import (
     columns_of,
     score_table,
 )
+from lrisk_cli.names import WeightKind
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.table import Table
@@ -129,14 +131,23 @@ def decide(scored: ScoredBatch, threshold: float) -> ScoredBatch:
 
 
 def figures_of_losses(
-    tally: Tally, spectra: Sequence[Spectrum], seed: int | None, report: Report
+    tally: Tally,
+    spectra: Sequence[Spectrum],
+    seed: int | None,
+    report: Report,
+    kind: WeightKind = WeightKind.FREQUENCY,
 ) -> tuple[Figures, Intervals | None]:
     """All figures of the losses, and intervals of the risks where a seed is given.
 
+    kind: of the weights of the rows, where they have any.
     The losses of the tally are sorted in place: reading order is not needed any more.
     """
     ascending, masses = tally.sort()
     figures = risk_figures(ascending, spectra, masses) | tally.figures(ascending, masses)
     if seed is None:
         return figures, None
-    return figures, bootstrap_intervals(ascending, spectra, seed, report)
+    if masses is None:
+        return figures, bootstrap_intervals(ascending, spectra, seed, report)
+    if kind is WeightKind.IMPORTANCE:
+        return figures, importance_intervals(ascending, masses, spectra)
+    return figures, unit_intervals(ascending, masses, spectra, seed, report)

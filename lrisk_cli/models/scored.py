@@ -39,6 +39,11 @@ class ScoredBatch:
         return self.batch.first_row + self.encoded.kept
 
     @property
+    def weights(self) -> Array | None:
+        """How much the rows count, where they do not count alike."""
+        return self.encoded.weights
+
+    @property
     def known_losses(self) -> Array:
         """The losses of a batch that was read with its target."""
         if self.losses is None:

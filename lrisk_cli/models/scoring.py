@@ -90,7 +90,7 @@ class ScoredRows:
 
     def add(self, scored: ScoredBatch, ids: pa.Array | None) -> None:
         """Keep what a file can hold of a batch; its features are not needed any more."""
-        for name in ("rows", "predictions", "targets", "losses", "outliers"):
+        for name in ("rows", "predictions", "targets", "losses", "outliers", "weights"):
             self._fields.setdefault(name, []).append(getattr(scored, name))
         if ids is not None:
             self._ids.append(ids)

@@ -18,7 +18,7 @@ from lrisk_cli.reports.facts import (
     rows_fact,
     warnings_document,
 )
-from lrisk_cli.reports.model_facts import model_facts, run_facts
+from lrisk_cli.reports.model_facts import model_facts, run_facts, weight_facts
 
 if TYPE_CHECKING:
     from lrisk_cli.api.evaluate import Evaluation
@@ -103,6 +103,7 @@ def evaluation_document(found: "Evaluation") -> dict[str, Any]:
         "command": "evaluate",
         "model": found.path,
         **document_of([rows_fact(found.counts), *decision_facts(found), *interval_facts(found)]),
+        **document_of(weight_facts(found.weight)),
         "metrics": found.figures,
         **({} if found.intervals is None else {"intervals": intervals}),
         **confusion_document(found.confusion),

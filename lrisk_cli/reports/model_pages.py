@@ -1,6 +1,7 @@
 """The pages of a fit and of an evaluation: the results, and how far to trust them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -99,7 +100,7 @@ def evaluation_page(found: "Evaluation", command_line: str) -> Page:
     seen = [draw(plot, f"rows{k}") for k, plot in enumerate(plots)]
     name = PurePath(found.path).name
     facts = [
-        *model_facts(model, name),
+        *model_facts(replace(model, weight=found.weight), name),
         *decision_facts(found),
         *interval_facts(found),
         rows_fact(counts),

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lrisk_cli.colours import paint
@@ -62,7 +63,8 @@ def print_theory(result: "FitResult") -> None:
 
 def print_evaluation(found: "Evaluation") -> None:
     """The figures of a model on a table, and what the gates say."""
-    facts = [*model_facts(found.model, found.path), rows_fact(found.counts)]
+    model = replace(found.model, weight=found.weight)
+    facts = [*model_facts(model, found.path), rows_fact(found.counts)]
     facts += [*decision_facts(found), *interval_facts(found)]
     print_facts([*facts, *note_facts(found.notes)])
     print()

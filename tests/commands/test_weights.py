@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from helpers.program import document, refusal, run_here
+from lrisk_cli.cli import run
 
 N = 120
 LETTERS = np.array(list("abc"))
@@ -144,3 +145,82 @@ def test_intervals_and_calibration_count_weights(capsys, tables):
         assert weighed["conformal"]["rows"] > 0.4 * weighed["rows"]["used"]
     both(capsys, tables, *OF_CLASSES, "--calibrate", "platt", "--risk", "mean")
     both(capsys, tables, *OF_LEVELS, "--calibrate", "isotonic", "--risk", "mean")
+
+
+@pytest.fixture(scope="module")
+def models(tables, tmp_path_factory) -> dict[str, str]:
+    """A model of numbers and one of classes, both fitted with weights."""
+    folder, found = tmp_path_factory.mktemp("models"), {}
+    for name, columns in (("numbers", OF_NUMBERS), ("classes", OF_CLASSES)):
+        found[name] = str(folder / f"{name}.json")
+        run(["fit", tables[0], *columns, "--weight", "w", "--quiet", "-o", found[name]])
+    return found
+
+
+@pytest.fixture(scope="module")
+def unnamed(tables, tmp_path_factory) -> str:
+    """The repeated rows under another name of the weights, which the models do not know."""
+    path = tmp_path_factory.mktemp("unnamed") / "repeated.csv"
+    path.write_text(Path(tables[1]).read_text().replace(",y,w\n", ",y,other\n"))
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_evaluate_counts_by_the_weights_of_the_fit(capsys, tables, models, unnamed, kind):
+    how = ("--json", "--quiet", "--risk", "superquantile:0.8", "--risk", "lower-extremile:2")
+    weighed = document(run_here(capsys, "evaluate", models[kind], tables[0], *how))
+    repeated = document(run_here(capsys, "evaluate", models[kind], unnamed, *how))
+    same(weighed["metrics"], repeated["metrics"], 1e-10)
+    assert weighed.get("confusion") == repeated.get("confusion")
+    assert weighed["weight"]["sum"] == repeated["rows"]["used"]
+    assert "as in the fit" in weighed["notes"][0]
+    assert "which this table lacks" in repeated["notes"][0]
+    assert "weight" not in repeated
+
+
+def test_importances_have_the_same_figures_and_wider_intervals(capsys, tables, models):
+    how = (models["classes"], tables[0], "--weight", "w", "--intervals", "--json", "--quiet")
+    units = document(run_here(capsys, "evaluate", *how))
+    relative = document(run_here(capsys, "evaluate", *how, "--weight-kind", "importance"))
+    same(relative["metrics"], units["metrics"], 1e-12)
+    n = relative["rows"]["used"]
+    assert relative["weight"]["sum"] == n
+    assert np.sum(relative["confusion"]["counts"]) == pytest.approx(n)
+    assert np.sum(units["confusion"]["counts"]) == units["weight"]["sum"]
+    for name, (low, high) in relative["intervals"].items():
+        ends = units["intervals"][name]
+        assert low < units["metrics"][name] < high
+        if name != "superquantile:0.99":
+            assert high - low > ends[1] - ends[0]
+
+
+def test_evaluate_writes_weights_and_refuses_columns_without_numbers(
+    capsys, tables, models, tmp_path
+):
+    losses = tmp_path / "losses.csv"
+    how = (models["numbers"], tables[0], "--losses", losses, "--quiet")
+    assert run_here(capsys, "evaluate", *how).returncode == 0
+    rows = np.genfromtxt(losses, delimiter=",", names=True)
+    assert set(rows["row_weight"]) == {1.0, 2.0, 3.0}
+    line = refusal(run_here(capsys, "evaluate", models["numbers"], tables[0], "--weight", "g"), 2)
+    assert "--weight: 'g' holds no numbers" in line
+    line = refusal(run_here(capsys, "evaluate", models["numbers"], tables[0], "--weight", "y"), 2)
+    assert "is the target" in line
+
+
+def test_gates_and_held_out_rows_count_weights(capsys, tables, tmp_path):
+    model = tmp_path / "model.json"
+    fitted = document(
+        run_here(
+            capsys, "fit", tables[0], *OF_NUMBERS, "--weight", "w", "--holdout", "0.3",
+            "--conformal", "split", "--json", "--quiet", "-o", model,
+        )
+    )  # fmt: skip
+    run = run_here(
+        capsys, "evaluate", model, tables[0], "--held-out", "--interval", "0.8", "--json",
+        "--quiet", "--fail-on", f"mae>{fitted['holdout']['mae'] * (1 + 1e-9)}",
+    )  # fmt: skip
+    found = document(run)
+    for name, value in fitted["holdout"].items():
+        assert found["metrics"].get(name, value) == pytest.approx(value, rel=1e-9)
+    assert found["metrics"]["coverage"] > 0.7
