@@ -31,12 +31,14 @@ FEWEST_VALUES = 12
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a table is, its target, the columns left out, and how many of its rows are drawn."""
+    """Where a table is, its target, and the columns left out. code: a number that is none, in any
+    column; rows with it are left out.
+    """
 
     path: str
     target: str
     left_out: tuple[str, ...] = ()
-    n_rows: int = 2000
+    code: float | None = None
 
 
 SOURCES = {
@@ -44,7 +46,7 @@ SOURCES = {
     "concrete": Source("concrete.csv", "compressive_strength"),
     "energy": Source("energy_heating.csv", "heating_load"),
     "california": Source("california_housing.parquet", "median_house_value"),
-    "adult": Source("adult/train.parquet", "income"),
+    "adult": Source("adult/train.parquet", "income", code=99999.0),
     "boston": Source("boston_housing.csv", "medv"),
     "flights": Source(
         "nyc_flights_2013.parquet",
@@ -114,7 +116,10 @@ def read_source(name: str) -> Planted | None:
     for column in kept.column_names:
         cells = kept[column].to_numpy(zero_copy_only=False)
         columns[column] = cells if cells.dtype == object else cells.astype(np.float64)
-    return Planted(columns, source.target, np.zeros(kept.num_rows, np.bool_))
+    coded = [cells == source.code for cells in columns.values() if cells.dtype != object]
+    clean = ~np.any(coded, axis=0)
+    columns = {name: cells[clean] for name, cells in columns.items()}
+    return Planted(columns, source.target, np.zeros(int(clean.sum()), np.bool_))
 
 
 def draw_rows(table: Planted, n_rows: int, draws: Draws) -> Planted:
@@ -136,11 +141,11 @@ def plant(table: Planted, kind: str, draws: Draws) -> Planted | None:
     return copy if change(copy, draws) else None
 
 
-def encode(table: Planted) -> tuple[Array, Array]:
+def encode(table: Planted, *, texts: bool = True) -> tuple[Array, Array]:
     """Numbers and one-hot categories, standardised, and the target; for peers. (n, d), (n,)."""
     parts = []
     for name, cells in table.columns.items():
-        if name == table.target:
+        if name == table.target or (cells.dtype == object and not texts):
             continue
         if cells.dtype == object:
             parts += [(cells == value).astype(float) for value in np.unique(cells.astype(str))]

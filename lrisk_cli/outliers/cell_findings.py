@@ -12,13 +12,14 @@ from lrisk_cli.design.design import Design
 from lrisk_cli.design.number_text import clipped, spell, spell_cell
 from lrisk_cli.outliers.misspelt import find_misspelt
 from lrisk_cli.outliers.wrong_units import name_units
-from lrisk_cli.robust.cells import CODED, CellScreen, screen_cells
+from lrisk_cli.robust.cells import CODED, Cells, CellScreen, screen_cells
 from lrisk_cli.robust.swapped_cells import find_swaps
+from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.cells import Texts
-from lrisk_cli.types import Array, Flags
+from lrisk_cli.types import Array, Flags, Index
 
-# Numbers as encoded have so many digits.
-DIGITS = 12
+# Numbers as encoded have so many digits, where they are neither so small nor their inverses.
+DIGITS, LEAST = 12, 1e-100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +38,7 @@ class CellFindings:
     target_first: Flags
     target_scores: Array
     _screen: CellScreen
-    _columns: Sequence[Array]
+    _columns: Sequence[Cells]
     _names: tuple[str, ...]
     _at: Sequence[int]
     _misspelt: Mapping[int, tuple[str, str]]
@@ -65,7 +66,7 @@ class CellFindings:
         return f"{expected} ({said})" if said else expected
 
     def _cell(self, row: int, place: int) -> float:
-        return float(self._columns[self._at.index(place)][row])
+        return float(self._columns[self._at.index(place)][row : row + 1][0])
 
 
 def find_cells(
@@ -109,20 +110,47 @@ def find_cells(
     )
 
 
-def _columns(design: Design) -> tuple[list[Array], list[int]]:
-    """The columns of numbers as the file has them, NaN where missing, and their places."""
-    columns, at = [], []
+@dataclass(frozen=True, slots=True, eq=False)
+class _NumberCells:
+    """The cells of a column as the file has them, NaN where missing. digits: after the point, None
+    for all; rounding of the encoding would make the zeros of a column differ.
+
+    absent: the column that marks missing cells, -1 for none.
+    """
+
+    rows: Rows
+    feature: NumberFeature
+    first: int
+    absent: int
+    digits: int | None
+
+    def __len__(self) -> int:
+        return self.rows.shape[0]
+
+    def __getitem__(self, some: Index | slice, /) -> Array:
+        """Those of some rows."""
+        encoded = self.rows.column(self.first)[some]
+        cells = self.feature.mean + self.feature.scale * encoded
+        if self.digits is not None:
+            cells = np.round(cells, self.digits)
+        if self.absent >= 0:
+            cells[self.rows.column(self.absent)[some] != 0.0] = np.nan
+        return np.asarray(cells)
+
+
+def _columns(design: Design) -> tuple[list[Cells], list[int]]:
+    """The columns of numbers, and their places."""
+    columns: list[Cells] = []
+    at, stats = [], design.rows.column_stats()
     for j, (feature, first, stop) in enumerate(spans(design.encoding)):
         if not isinstance(feature, NumberFeature):
             continue
-        cells = feature.mean + feature.scale * design.rows.column(first)
-        largest = float(np.abs(cells).max(initial=0.0))
-        if 0.0 < largest < np.inf:
-            # Rounding of the encoding would make the zeros of a column differ.
-            cells = np.round(cells, DIGITS - 1 - int(np.floor(np.log10(largest))))
-        if feature.indicator:
-            cells[design.rows.column(stop - 1) != 0.0] = np.nan
-        columns.append(cells)
+        ends = (float(stats.smallest[first]), float(stats.largest[first]))
+        largest = max(abs(feature.mean + feature.scale * end) for end in ends)
+        usual = LEAST < largest < 1.0 / LEAST
+        digits = DIGITS - 1 - int(np.floor(np.log10(largest))) if usual else None
+        absent = stop - 1 if feature.indicator else -1
+        columns.append(_NumberCells(design.rows, feature, first, absent, digits))
         at.append(j + 1)
     return columns, at
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from lrisk_cli.robust.cells import CellScreen
+from lrisk_cli.robust.cells import Cells, CellScreen
 from lrisk_cli.types import Array, Flags, Index
 
 # Factors by which cells in another unit are too large, or too small.
@@ -22,7 +22,7 @@ FITS, FITS_NOT = 2.0, 3.0
 FEWEST, NEARLY = 3, 0.8
 
 
-def name_units(screen: CellScreen, columns: Sequence[Array], rows: Index) -> dict[int, str]:
+def name_units(screen: CellScreen, columns: Sequence[Cells], rows: Index) -> dict[int, str]:
     """What makes the worst cells of these rows fit, by row; nothing where it is not clear."""
     found: dict[int, str] = {}
     for column in np.unique(screen.cells[rows]).tolist():

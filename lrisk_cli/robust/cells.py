@@ -7,7 +7,7 @@ prediction, and r_j^2 P_jj what the squared distance z' P z loses without the ce
 omission explains most is the first suspect; with it replaced by its prediction, the others are
 judged again (Rousseeuw and Van den Bossche, 2018; Raymaekers and Rousseeuw, 2021).
 
-    found = screen_cells(columns)                   # a list of (n,) arrays, NaN where missing
+    found = screen_cells(columns)                   # (n,) arrays or `Cells`, NaN where missing
     found = screen_cells([*features, y], target=d)  # where one of them is a target, its number
 
 `found.scores` are comparable with errors in standard deviations; rows of `found.far` hold a wrong
@@ -16,6 +16,7 @@ cell, in column `found.cells`, where `found.expected` would fit.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,16 @@ MOST_ALIKE = 0.6
 # The upper quartile of the size of a normal number.
 NORMAL_QUARTILE = 1.15035
 CHUNK = 8192
+
+
+class Cells(Protocol):
+    """The numbers of a column, some at a time: an array, or what makes them when asked."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def __getitem__(self, rows: Index | slice, /) -> Array:
+        """Those of some rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +106,7 @@ class CellScreen:
 
 
 def screen_cells(
-    columns: Sequence[Array],
+    columns: Sequence[Cells],
     *,
     target: int | None = None,
     kept: Flags | None = None,

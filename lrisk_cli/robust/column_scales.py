@@ -97,6 +97,8 @@ def learn_scale(cells: Array) -> ColumnScale | None:
     missing.
     """
     ordered = np.sort(cells[~np.isnan(cells)])
+    if len(ordered) < FEWEST_VALUES:
+        return None
     values, counts = _distinct(ordered)
     if len(values) < FEWEST_VALUES:
         return None

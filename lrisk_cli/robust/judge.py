@@ -99,6 +99,8 @@ def _conclude(
     found = find_outlying(z, n_free)
     if found.flags.any():
         scales = local_scales(rows, predicted, np.abs(z), seed=seed)
+        # The errors are in units of the usual scale already.
+        scales = np.maximum(scales / float(np.median(scales)), 1.0)
         scales[remote] = 1.0
         z = z / scales
         found = find_outlying(z, n_free)

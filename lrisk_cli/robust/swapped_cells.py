@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lrisk_cli.robust.cells import CellModel, filled_places
+from lrisk_cli.robust.cells import CellModel, Cells, filled_places
 from lrisk_cli.types import Array, Index
 
 # Exchanged, a row must be nearer than this fraction of all rows are.
@@ -19,7 +19,7 @@ ORDINARY = 0.95
 
 
 def find_swaps(
-    model: CellModel, columns: Sequence[Array], rows: Index, cells: NDArray[np.int32]
+    model: CellModel, columns: Sequence[Cells], rows: Index, cells: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     """The column that the cell was exchanged with, -1 for none. rows: (m,); cells: (m,) columns.
 
@@ -68,7 +68,7 @@ def _exchanged(
     return np.where(np.isnan(found), np.inf, found)
 
 
-def _ordinary(model: CellModel, columns: Sequence[Array], most_rows: int = 5000) -> float:
+def _ordinary(model: CellModel, columns: Sequence[Cells], most_rows: int = 5000) -> float:
     step = max(1, len(columns[0]) // most_rows)
     Z = filled_places(model, [columns[j][::step] for j in model.used.tolist()])
     return float(np.quantile(np.einsum("ij,ij->i", Z @ model.precision, Z), ORDINARY))

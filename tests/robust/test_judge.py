@@ -232,3 +232,11 @@ def test_one_value_far_from_the_others_is_an_error_and_no_part_of_its_own(value:
     assert found.outliers[:18].all()
     assert np.count_nonzero(found.outliers[18:]) <= 1
     assert found.fraction == pytest.approx(0.2, abs=0.02)
+
+
+def test_groups_on_both_sides_are_no_tail_of_a_skewed_core() -> None:
+    rng = np.random.default_rng(9)
+    z = np.concatenate([rng.gumbel(0.0, 0.7, 900), 8.0 + 0.5 * rng.standard_normal(60)])
+    found = find_outlying(np.concatenate([z, -6.0 + 0.5 * rng.standard_normal(60)]), 1000.0)
+    assert found.flags[900:].mean() > 0.9
+    assert found.flags[:900].mean() < 0.02
