@@ -23,6 +23,8 @@ from lrisk_cli.native.threads import one_thread
 from lrisk_cli.robust.bisquare import FIT_TUNING, m_scale, rho, weight
 from lrisk_cli.robust.inlier_weights import InlierWeights
 from lrisk_cli.robust.judge import FEWEST_ROWS, GROUP, Judgement
+from lrisk_cli.robust.labels import FEWEST_ROWS as FEWEST_LABELS
+from lrisk_cli.robust.labels import LabelJudgement
 from lrisk_cli.solvers.certificate import weighted_minimiser
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.solvers.solution import Limits, Solution
@@ -63,7 +65,9 @@ def solve_robustly(
         if judgement is None:
             solution = _fit_classes(problem, inliers, limits)
             record = RobustRecord(method="label noise", scale=None, fraction=inliers.fraction)
-            return RobustSolution(solution, record, "labels that may be swapped", ())
+            return RobustSolution(
+                solution, record, "labels that may be swapped", robust_notes(inliers)
+            )
         _require_rows(label, problem.n_rows, judgement)
         solution, scale, method = _fit_numbers(problem, judgement, limits)
     unit = unit if problem.loss.scales_targets else 1.0
@@ -75,7 +79,7 @@ def robust_notes(inliers: InlierWeights) -> tuple[str, ...]:
     """What to know about how the rows were judged."""
     judged = inliers.judgement
     if judged is None:
-        return ()
+        return _label_notes(inliers.labels)
     notes = []
     if judged.fit is None:
         notes.append(
@@ -101,6 +105,16 @@ def robust_notes(inliers: InlierWeights) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _label_notes(labels: LabelJudgement | None) -> tuple[str, ...]:
+    """What to know about labels that are not judged."""
+    if labels is not None and labels.thin:
+        return (
+            f"too few rows to judge labels, which takes {FEWEST_LABELS} for each column: none is "
+            "called wrong",
+        )
+    return ()
+
+
 def _require_rows(label: str, n_rows: int, judgement: Judgement) -> None:
     if judgement.fit is None:
         raise DataError(
@@ -118,7 +132,7 @@ def _fit_classes(problem: Problem, inliers: InlierWeights, limits: Limits) -> So
         problem, lam, start, 0.1 * limits.tol * at_zero, until=limits.deadline
     )
     value = problem.weighted_value(W, problem.margins(W), lam)
-    n_wrong = int(np.count_nonzero(inliers.weights < 0.5))
+    n_wrong = 0 if inliers.labels is None else int(np.count_nonzero(inliers.labels.flags))
     found = f"{n_wrong} labels look swapped" if n_wrong else "no swapped labels were found"
     return _solution(W, lam, value, f"stationary: {found}", float(passes), done=True)
 

@@ -24,7 +24,7 @@ from lrisk_cli.robust.judge import (
     Judgement,
     judge_errors,
 )
-from lrisk_cli.robust.scale_mixture import Threshold, find_threshold
+from lrisk_cli.robust.scale_mixture import Threshold
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.types import Array, Flags
 
@@ -89,7 +89,7 @@ def fit_robust(
     losses, seed = score_design(fitted.model, design).losses, options.solver.seed
     if judged is None:
         cells = find_cells(design, texts, None, numbers=False, seed=seed)
-        threshold, ranked = _judge_labels(fitted.model, losses, inliers, contamination, cells)
+        threshold, ranked = _judge_labels(inliers, contamination, cells)
         return RobustFit(fitted, losses, threshold, ranked, _doubts(inliers, contamination))
     if able and (not fitted.model.is_linear or not fitted.model.row_loss.quadratic):
         judged = _judge_again(design, fitted.model, losses, judged, seed)
@@ -135,7 +135,8 @@ def _below(ranked: RankedScores) -> float:
         return float(ranked.scores.max())
     smallest = float(ranked.scores[ranked.outliers].min())
     others = ranked.scores[~ranked.outliers & (ranked.scores < smallest)]
-    return 0.5 * (smallest + float(others.max(initial=0.0)))
+    below = float(others.max()) if len(others) else smallest - 1.0
+    return 0.5 * (smallest + below)
 
 
 def _take(
@@ -164,45 +165,44 @@ def _judge_again(
 
 
 def _judge_labels(
-    model: Model,
-    losses: Array,
-    inliers: InlierWeights,
-    contamination: float | None,
-    cells: CellFindings,
+    inliers: InlierWeights, contamination: float | None, cells: CellFindings
 ) -> tuple[Threshold, RankedScores]:
-    """Outliers are rows of large losses, as many as labels look swapped, and rows with wrong cells.
+    """Outliers are labels that are called wrong, remote rows that the others contradict, and rows
+    with wrong cells.
 
-    A cell that is z deviations off has the loss -log p(z) - log(ordinary cells for a wrong one).
+    A cell that is z deviations off has the log-odds -log p(z) - log(ordinary cells for a wrong
+    one).
     """
-    n_classes = max(2, len(model.target.classes))
-    odd = float(np.mean(inliers.weights < 0.5))
-    if contamination is None and odd == 0.0:
-        threshold = Threshold(inliers.fraction, float(losses.max()), 1.0)
-    else:
-        share = contamination if contamination is not None else odd
-        threshold = find_threshold(losses, model.row_loss, share, n_classes)
-        if contamination is None:
-            threshold = replace(threshold, fraction=inliers.fraction)
-    kinds = np.where(losses > threshold.threshold, LABEL, PLAIN).astype(np.int8)
+    labels = inliers.labels
+    assert labels is not None  # noqa: S101  (targets are numbers or classes)
+    kinds = np.where(labels.flags, LABEL, PLAIN).astype(np.int8)
+    kinds[labels.remote] = LEVERAGE
     kinds[cells.far] = CELL
     firsts = np.where(kinds == LABEL, 0, -1).astype(np.int32)
     firsts[cells.far] = cells.places[cells.far]
     size = cells.scores
-    scores = np.maximum(losses, 0.5 * size**2 + np.log1p(size) - ORDINARY_CELLS)
+    scores = np.maximum(labels.scores, 0.5 * size**2 + np.log1p(size) - ORDINARY_CELLS)
     ranked = RankedScores(scores, kinds, firsts, cells)
     if contamination is not None:
         return _take(ranked, contamination, 1.0, LABEL)
-    alone = float(np.mean(kinds == CELL))
-    fraction = min(threshold.fraction + alone, 1.0)
-    return Threshold(fraction, _below(ranked), 1.0), ranked
+    alone = float(np.mean(cells.far & ~labels.flags))
+    return Threshold(min(labels.fraction + alone, 1.0), _below(ranked), 1.0), ranked
 
 
 def _doubts(inliers: InlierWeights, contamination: float | None) -> tuple[str, ...]:
-    """What to think of so many labels that look wrong."""
-    if contamination is not None or inliers.fraction <= MOST_SWAPPED:
+    """What to think of labels of which so many look wrong, or nobody can say which."""
+    labels = inliers.labels
+    if labels is None or contamination is not None:
         return ()
-    return (
-        f"{100.0 * inliers.fraction:.2g} % of the labels disagree with the columns: these may not "
-        f"tell the classes apart, rather than the labels be wrong; pass "
-        f"{opt('contamination', 'SHARE')} to flag fewer",
-    )
+    remedy = f"pass {opt('contamination', 'SHARE')} to flag"
+    if labels.disagree:
+        return (
+            f"{100.0 * labels.disagree:.2g} % of the labels may be wrong, but the columns do not "
+            f"show which: none is called wrong; {remedy} the likeliest",
+        )
+    if labels.fraction > MOST_SWAPPED:
+        return (
+            f"{100.0 * labels.fraction:.2g} % of the labels disagree with the columns: these may "
+            f"not tell the classes apart, rather than the labels be wrong; {remedy} fewer",
+        )
+    return ()

@@ -58,7 +58,8 @@ def score_plot(found: "Outliers") -> Plot:
     )
     # Scores far above the threshold would hide all others on a linear axis.
     is_log = threshold.threshold > 0.0 and values[0] > 8.0 * threshold.threshold
-    at = values > (0.01 * threshold.threshold if is_log else -1.0)
+    low = 0.01 * threshold.threshold if is_log else min(-1.0, threshold.threshold - 1.0)
+    at = values > low
     return Plot(
         title=title,
         alternative=f"Scores by rank, largest first, on a logarithmic axis: {brief(values[0])} for "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from lrisk_cli.errors import opt
 from lrisk_cli.evaluation.worst_rows import MOST_SHOWN, name_row
 from lrisk_cli.models.cluster_model import ClusterModel
+from lrisk_cli.names import Task
 from lrisk_cli.reports.clusters import cluster_fact
 from lrisk_cli.reports.facts import (
     Fact,
@@ -125,6 +126,8 @@ def _describe_score(found: "Outliers") -> str:
     model, scale = found.model, number(found.threshold.scale)
     if isinstance(model, ClusterModel):
         return "distance to the nearest centre, in deviations of such distances"
+    if found.fitted and model.task is Task.CLASSIFICATION:
+        return "log-odds that the label is wrong"
     return model.row_loss.describe_score(scale, plain(model.target.fitted_name))
 
 
