@@ -57,10 +57,11 @@ class GroupCollector:
     def finish(self) -> RowGroups:
         """The groups of all rows."""
         columns = [coded.finish() for coded in self._coded]
-        joint = np.zeros(len(columns[0]), dtype=np.int64)
+        joint, n_possible = np.zeros(len(columns[0]), dtype=np.int64), 1
         for texts in columns:
             joint = joint * (len(texts.values) + 1) + (texts.codes + 1)
-        found, codes = np.unique(joint, return_inverse=True)
+            n_possible *= len(texts.values) + 1
+        found, codes = _distinct(joint, n_possible)
         _refuse_many(len(found), ",".join(self.columns))
         names = []
         for group in found.tolist():
@@ -99,6 +100,21 @@ def require_groups(risk: object, by: Sequence[str]) -> None:
     if not by:
         add = opt("by", "COLUMN")
         raise UsageError(f"{risk} is a risk of groups of rows; name their columns: add {add}")
+
+
+def _distinct(
+    joint: NDArray[np.int64], n_possible: int
+) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """The numbers that occur, ascending, and the position of each row's among them.
+
+    n_possible: all are below it; where it is small they need no sort.
+    """
+    if n_possible > 8 * max(len(joint), MAX_GROUPS):
+        found, codes = np.unique(joint, return_inverse=True)
+        return found, codes
+    occurs = np.bincount(joint, minlength=n_possible) > 0
+    places = np.cumsum(occurs) - 1
+    return np.flatnonzero(occurs), places[joint]
 
 
 def _refuse_many(n_values: int, name: str) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from math import isfinite
 
 import numpy as np
@@ -148,16 +147,18 @@ class GroupTally:
         columns[1:] = [column[order] for column in columns[1:]]
         P = [column.values[order] for column in self._probabilities]
         weights = None if self._weights is None else self._weights.values[order]
-        found = []
-        for code, (start, end) in enumerate(pairwise(bounds)):
+        found: dict[int, GroupFigures] = {}
+        # By size: groups of one size share the weights of their spectra.
+        for code in np.argsort(np.diff(bounds), kind="stable").tolist():
+            start, end = bounds[code], bounds[code + 1]
             if start == end:
                 continue
             losses, targets, predictions = (column[start:end] for column in columns)
             probabilities = np.stack([p[start:end] for p in P], axis=1) if P else None
             of_rows = None if weights is None else weights[start:end]
             rows = ScoredGroup(losses, targets, predictions, probabilities, of_rows)
-            found.append(self._group(groups.names[code], rows, spectra, intervals=intervals))
-        return ByGroup(groups.columns, tuple(found))
+            found[code] = self._group(groups.names[code], rows, spectra, intervals=intervals)
+        return ByGroup(groups.columns, tuple(found[code] for code in sorted(found)))
 
     def _group(
         self,

@@ -4,6 +4,7 @@ Gates, `--select-by`, figures, help texts and the table of docs/metrics.md read 
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 from lrisk_cli.errors import UsageError, list_names, quote
@@ -228,7 +229,13 @@ METRICS: tuple[Metric[Any], ...] = (
 
 def metrics_of(needs: Collection[Needs]) -> dict[str, Metric[Any]]:
     """The metrics that can be computed from these sources, by name, in the order of the table."""
-    return {metric.name: metric for metric in METRICS if metric.needs in needs}
+    return dict(_known_metrics(frozenset(needs)))
+
+
+@lru_cache(maxsize=64)
+def _known_metrics(needs: frozenset[Needs]) -> tuple[tuple[str, Metric[Any]], ...]:
+    """The same as pairs: groups of rows ask again and again."""
+    return tuple((metric.name, metric) for metric in METRICS if metric.needs in needs)
 
 
 def needs_of(task: Task, errors: Collection[str] = ()) -> frozenset[Needs]:

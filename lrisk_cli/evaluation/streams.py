@@ -84,23 +84,32 @@ class Spread:
     def __init__(self, *, weighted: bool = False) -> None:
         self._chunks = Chunks(2 if weighted else 1)
         self._state: tuple[float, float, float] = 0, 0.0, 0.0
+        self._now: tuple[float, float, float] | None = None
 
     def add(self, values: Targets, weights: Array | None = None) -> None:
         """Take some more. Both (n,)."""
+        self._now = None
         self._chunks.add((values,) if weights is None else (values, weights), self._take)
 
     def mean(self) -> float:
-        return self._merged(self._chunks.waiting)[1]
+        return self._total[1]
 
     @property
     def total(self) -> float:
         """How many numbers, or their weight."""
-        return self._merged(self._chunks.waiting)[0]
+        return self._total[0]
 
     def variance(self) -> float:
         """Mean square deviation from the mean."""
-        n, _, squares = self._merged(self._chunks.waiting)
+        n, _, squares = self._total
         return squares / n
+
+    @property
+    def _total(self) -> tuple[float, float, float]:
+        """Count, mean and sum of squared deviations of all so far."""
+        if self._now is None:
+            self._now = self._merged(self._chunks.waiting)
+        return self._now
 
     def _take(self, chunk: Array) -> None:
         self._state = self._merged(chunk)

@@ -14,7 +14,7 @@ from lrisk_cli.reports.html import Figure, Key, Table, dash_of
 from lrisk_cli.reports.svg import INK, MUTED, RULE, SERIES, clean_svg
 from lrisk_cli.types import Array
 
-Look = Literal["line", "step", "dots", "marks", "spots", "crosses", "bars"]
+Look = Literal["line", "step", "dots", "marks", "spots", "crosses", "bars", "ranges"]
 
 WIDTH, HEIGHT, ROW_HEIGHT = 5.6, 3.3, 0.28  # inches of 72 units each
 AROUND = 60.0  # units that labels take beside the axes
@@ -46,8 +46,8 @@ class Series:
     """One set of points. color: 0 is the neutral one, others follow the palette of the page.
 
     look: dots are small and many, marks large and few, spots are marks that stand out from dots,
-    crosses are small and many. low, high: a band around a line. An empty
-    name stays out of the key.
+    crosses are small and many, ranges are marks with bars from low to high along x. low, high: of
+    others, a band around a line. An empty name stays out of the key.
     """
 
     name: str
@@ -169,6 +169,11 @@ def _set_ticks(axes: Any, plot: Plot) -> None:
 def _add(axes: Any, series: Series) -> None:
     color = SERIES[series.color % len(SERIES)]
     dash = DASHES[dash_of(series.color)]
+    if series.look == "ranges":
+        bars = {"color": color, "linewidth": 2.2, "alpha": 0.55}
+        axes.hlines(series.y, series.low, series.high, **bars)
+        axes.plot(series.x, series.y, "o", color=color, markersize=6.5, markeredgewidth=0.0)
+        return
     if series.low is not None and series.high is not None:
         axes.fill_between(series.x, series.low, series.high, color=color, alpha=0.14, linewidth=0.0)
     if series.look == "dots":

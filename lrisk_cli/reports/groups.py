@@ -9,7 +9,7 @@ from lrisk_cli.names import WORST_TENTH
 from lrisk_cli.reports.facts import Grid, figure, interval, number, plain, plural
 
 if TYPE_CHECKING:
-    from lrisk_cli.evaluation.group_figures import ByGroup, GroupFigures
+    from lrisk_cli.evaluation.group_figures import ByGroup, Gap, GroupFigures
 
 # Groups that a terminal shows, and the figures of each that it has columns for.
 MOST_SHOWN = 10
@@ -50,22 +50,20 @@ def groups_grid(model: Model, by_group: "ByGroup", which: str = "") -> Grid:
 
 
 def spread_grid(model: Model, by_group: "ByGroup") -> Grid:
-    """For each figure that has a better side: the worst group, its figure, the best, the gap."""
+    """For the figures of the grid: that of the worst group, its name, that of the best, the gap."""
     rows = []
-    for name in _shown(lead_metric(model, by_group), by_group.metrics):
-        found = by_group.spread(name)
-        if found is not None:
-            worst, best = found.worst, found.best
-            rows.append(
-                [
-                    name,
-                    number(_known(worst, name)),
-                    plain(spell_name(worst.name)),
-                    number(_known(best, name)),
-                    number(found.size),
-                ]
-            )
+    for name, found in spreads(model, by_group):
+        ends = figure(found.best.figures[name]), number(found.size)
+        worst = figure(found.worst.figures[name]), plain(spell_name(found.worst.name))
+        rows.append([name, *worst, *ends])
     return Grid(["spread", "worst", "group", "best", "gap"], rows)
+
+
+def spreads(model: Model, by_group: "ByGroup") -> "list[tuple[str, Gap]]":
+    """The figures that people look at first, with the worst and the best group of each."""
+    names = _shown(lead_metric(model, by_group), by_group.metrics)
+    found = [(name, by_group.spread(name)) for name in names]
+    return [(name, gap) for name, gap in found if gap is not None]
 
 
 def rest_of_groups(by_group: "ByGroup") -> list[str]:
@@ -119,9 +117,3 @@ def _shown(lead: str, metrics: Sequence[str]) -> list[str]:
 
 def _count(each: "GroupFigures") -> str:
     return f"{each.rows:,} few" if each.uncertain else f"{each.rows:,}"
-
-
-def _known(each: "GroupFigures", name: str) -> float:
-    value = each.figures[name]
-    assert value is not None  # noqa: S101  (the spread is of known figures)
-    return value

@@ -19,6 +19,7 @@ from lrisk_cli.reports.figure_facts import (
     typical,
 )
 from lrisk_cli.reports.figures import draw
+from lrisk_cli.reports.group_pages import group_section
 from lrisk_cli.reports.html import (
     Page,
     Section,
@@ -70,6 +71,7 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
         ),
         *gates_section([gate for name, gate in fits.gate_results if name in (None, model.risk)]),
         Section("Losses", [*seen, _figures_table(model, result.figures, reference)]),
+        *_groups_of_fit(result),
         *class_section(model, rows),
         Section("The run", [*run, facts_block(run_facts(model), beside=bool(run))]),
         *_choice(model),
@@ -81,6 +83,15 @@ def fit_page(fits: "Fits", result: "FitResult", command_line: str) -> Page:
     lead = f"{_first_upper(result_fact(result).text)}. {_first_upper(proof_sentence(model))}."
     title = f"Fit of {model.target.name} by {model.risk}"
     return Page("fit", title, lead, sections, command_line)
+
+
+def _groups_of_fit(result: "FitResult") -> list[Section]:
+    """The groups of the rows to test on, or else of those learned from, where there are any."""
+    if not result.groups:
+        return []
+    *_, rows = result.groups
+    words = {"training": "learned from", "held out": "held out", "test": "to test on"}
+    return group_section(result.model, result.groups[rows], result.figures[rows], words[rows])
 
 
 def _theory(result: "FitResult") -> list[Section]:
@@ -117,6 +128,7 @@ def evaluation_page(found: "Evaluation", command_line: str) -> Page:
         Section(
             "Losses", [*seen, _figures_table(model, {"value": figures}, intervals=found.intervals)]
         ),
+        *group_section(model, found.by_group, figures),
         *class_section(model, rows),
         *(section for each in rows for section in worst_section(model, each)),
         Section("What was done", [facts_block(facts)]),

@@ -1,5 +1,6 @@
 """The value of a spectral risk, from sorted losses."""
 
+from functools import lru_cache
 from math import fsum
 
 import numpy as np
@@ -9,6 +10,9 @@ from lrisk_cli.native.kernels import core
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.risk.weighted import sorted_weights
 from lrisk_cli.types import Array
+
+# Spectra of so many rows or fewer are kept for a while.
+FEW = 8192
 
 
 def sort_losses(losses: Array, masses: Array | None = None) -> Array:
@@ -34,13 +38,21 @@ def check_largest(loss: float) -> None:
 
 
 def spectral_risk(ascending: Array, spectrum: Spectrum, masses: Array | None = None) -> float:
-    """Sorted losses dotted with the spectrum, which is never held as a whole. ascending: (n,).
+    """Sorted losses dotted with the spectrum, which is held as a whole for few only. (n,).
 
     masses: of the rows in this order, where they count for unlike much; then it is held. (n,).
     """
     if masses is not None:
         return float(core.compensated_dot(ascending, sorted_weights(masses, spectrum)))
+    n = len(ascending)
+    pieces = _few(spectrum, n) if n <= FEW else spectrum.pieces(n)
     return fsum(
         core.compensated_dot(ascending[start : start + len(sigma)], sigma)
-        for start, sigma in spectrum.pieces(len(ascending))
+        for start, sigma in pieces
     )
+
+
+@lru_cache(maxsize=64)
+def _few(spectrum: Spectrum, n_rows: int) -> tuple[tuple[int, Array], ...]:
+    """The spectrum of few rows: groups of the same size share it."""
+    return tuple(spectrum.pieces(n_rows))

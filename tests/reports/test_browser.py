@@ -21,8 +21,9 @@ pytestmark = pytest.mark.skipif(
 )
 COMMANDS = {
     "fit": ["fit", "houses.csv", "--target", "price", "--features", "area,color,rooms",
-            "--holdout", "0.2"],
-    "evaluate": ["evaluate", "kind.json", "houses.csv", "--intervals", "--fail-on", "max>=0"],
+            "--holdout", "0.2", "--by", "color", "--risk", "worst-group"],
+    "evaluate": ["evaluate", "kind.json", "houses.csv", "--intervals", "--fail-on", "max>=0",
+                 "--by", "color"],
     "detect-outliers": ["detect-outliers", "houses.csv", "--target", "price", "--features",
                         "area,color,rooms", "--id", "house", "--fail-on", "outlier_fraction>=0"],
     "cluster": ["cluster", "houses.csv", "-k", "2..4", "--features", "area,color,rooms,price",

@@ -211,7 +211,8 @@ def evil(tmp_path) -> Path:
 def test_markup_in_the_data_stays_text_on_every_page(evil, target):
     fit = ["fit", "evil.csv", "--target", target, "-o", "m.json"]
     fitted = write(evil, *fit, "--holdout", "0.2", "--risk", "extremile:2")
-    evaluated = write(evil, "evaluate", "m.json", "evil.csv", "--fail-on", "max>=0", code=1)
+    by = ["--by", "</style>", "--fail-on", "max>=0"]
+    evaluated = write(evil, "evaluate", "m.json", "evil.csv", *by, code=1)
     flags = ["--target", target, "--repeats", "1", "--by", "</style>"]
     compared = write(evil, "quantile-report", "evil.csv", *flags)
     ranked = write(evil, "detect-outliers", "evil.csv", "--target", target, "--top", "300")
@@ -275,7 +276,7 @@ def test_a_page_does_not_change_the_model(tmp_path):
     "arguments",
     [
         ["fit", "houses.csv", "--target", "kind", *COLUMNS, "--risk", "mean"],
-        ["evaluate", "price.json", "houses.csv", "--intervals"],
+        ["evaluate", "price.json", "houses.csv", "--intervals", "--by", "color"],
         ["quantile-report", "houses.csv", "--target", "price", *COLUMNS, "--repeats", "2"],
         ["detect-outliers", "houses.csv", *COLUMNS],
         ["cluster", "houses.csv", "-k", "2..3", *COLUMNS],
