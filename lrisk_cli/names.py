@@ -97,7 +97,8 @@ RISK_ANSWERS: dict[str, Answer] = {
     "ranks; esrm:RHO is near: weights that grow exponentially with the rank",
     "trimmed": "subquantile:P is the mean of the best P of the losses, a trimmed mean",
 }
-DEFAULT_CLUSTER_RISK = "subquantile:0.75"
+# The risk of clusters whose parameter is one less the estimated fraction of noise.
+ESTIMATED_RISK = "subquantile:auto"
 # Of a polynomial kernel: its values leave the range of numbers long before.
 MOST_DEGREE = 100
 EVALUATED_RISKS = (

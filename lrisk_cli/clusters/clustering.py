@@ -31,7 +31,10 @@ CHUNK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """What to minimise and how; batch_size, step and epochs are those of sgd."""
+    """What to minimise and how; batch_size, step and epochs are those of sgd.
+
+    estimated: the risk is yet to be chosen, by the estimated fraction of noise.
+    """
 
     risk: Spectrum
     solver: ClusterSolver = ClusterSolver.LLOYD
@@ -42,13 +45,15 @@ class ClusterOptions:
     step: float = 1.0
     epochs: int = 50
     seed: int = 0
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clustering:
     """The best centres found, those of most weight first, and how each start ended.
 
-    criterion: the Calinski-Harabasz index, see `separation`; None for one cluster.
+    criterion: the Calinski-Harabasz index, see `separation`, which one cluster has not; or the ICL
+    of the mixture of as many clusters, where the fraction of noise is estimated.
     """
 
     centres: Array
@@ -113,8 +118,7 @@ def as_matrix(rows: Rows) -> Array:
 
 def check_rows(label: str, X: Array, k: int) -> None:
     """DataError where there are fewer than k distinct rows, or distances would overflow."""
-    found = np.empty(max(k, 2), dtype=np.int32)
-    n_distinct = core.count_distinct(X, found)
+    n_distinct = count_distinct(X, max(k, 2))
     if n_distinct == 1:
         raise DataError(f"{label}: all {len(X)} rows are equal; there is nothing to cluster")
     if n_distinct < k:
@@ -127,6 +131,11 @@ def check_rows(label: str, X: Array, k: int) -> None:
             f"{label}: numbers too large to square; pass {opt('standardize', 'features')} or "
             "rescale them"
         )
+
+
+def count_distinct(X: Array, most: int) -> int:
+    """How many distinct rows there are, counted up to `most`."""
+    return int(core.count_distinct(X, np.empty(most, dtype=np.int32)))
 
 
 def find_clusters(
@@ -146,9 +155,9 @@ def cluster_rows(
 
 
 def pick(clusterings: Sequence[Clustering]) -> Clustering:
-    """The one of the largest criterion; one cluster, which has none, only where it is alone."""
-    scored = [each for each in clusterings if each.criterion is not None]
-    return max(scored, key=lambda each: each.criterion or 0.0) if scored else clusterings[0]
+    """The one of the largest criterion; one that has none, only where none has."""
+    scored = [(each.criterion, each) for each in clusterings if each.criterion is not None]
+    return max(scored, key=lambda pair: pair[0])[1] if scored else clusterings[0]
 
 
 def assign_rows(X: Array, centres: Array, risk: Spectrum) -> Assignment:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lrisk_cli.errors import InvalidOption, opt
-from lrisk_cli.names import DEFAULT_CLUSTER_RISK, RISKS, ClusterSolver
+from lrisk_cli.names import ESTIMATED_RISK, RISKS, ClusterSolver
 from lrisk_cli.options import option
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ class Clusters:
     clusters: str = option(
         "",
         short="-k",
-        metavar="K|A..B",
-        help="Number of clusters; of a range, such as 2..10, each is tried and the one with the "
-        "largest Calinski-Harabasz index is kept.",
+        metavar="K|A..B|auto",
+        help="Number of clusters; of a range, such as 2..10, or of 1..10 (auto), each is tried and "
+        "the one with the largest criterion is kept.",
         required=True,
     )
     risk: str = option(
-        DEFAULT_CLUSTER_RISK,
+        ESTIMATED_RISK,
         metavar="RISK",
         help="What to minimise of the squared distances: subquantile:P, lower-extremile:R or mean "
-        f"(k-means). Subquantile: {RISKS['subquantile']}. Lower extremile: "
-        f"{RISKS['lower-extremile']}.",
+        f"(k-means). Subquantile: {RISKS['subquantile']}; auto: P is one less the estimated "
+        f"fraction of rows that belong to no cluster. Lower extremile: {RISKS['lower-extremile']}.",
     )
 
 
@@ -82,7 +82,11 @@ class ClusterSearch:
                 chosen = opt("solver", self.solver)
                 raise InvalidOption(name, f"is not used by {chosen} (only by {reader})")
         given: dict[str, Any] = {name: value for name, value in used.items() if value is not None}
-        options = ClusterOptions(parse_risk(risk), self.solver, self.starts, seed=seed, **given)
+        estimated = risk.strip().lower() == ESTIMATED_RISK
+        spectrum = parse_risk("mean" if estimated else risk)
+        options = ClusterOptions(
+            spectrum, self.solver, self.starts, seed=seed, estimated=estimated, **given
+        )
         check_options(options)
         return options
 
@@ -108,7 +112,9 @@ class ClusterOutput:
 
 
 def parse_clusters(text: str) -> tuple[int, ...]:
-    """ "3" or "2..10"."""
+    """ "3" or "2..10"; none for "auto"."""
+    if text.strip().lower() == "auto":
+        return ()
     first, dots, last = text.partition("..")
     try:
         low = int(first)
@@ -117,6 +123,7 @@ def parse_clusters(text: str) -> tuple[int, ...]:
         low = high = 0
     if not 1 <= low <= high:
         raise InvalidOption(
-            "clusters", f"takes a number of clusters, or a range such as 2..10; got {text!r}"
+            "clusters",
+            f"takes a number of clusters, a range such as 2..10, or auto; got {text!r}",
         )
     return tuple(range(low, high + 1))

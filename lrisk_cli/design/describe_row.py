@@ -31,10 +31,10 @@ class RowWords:
         away = f", {spell_count(far)} deviations away" if far > UNUSUAL else ""
         return f"{self.cell(row, j)} (usual {self._usual(j)}{away})"
 
-    def beside_centre(self, row: int, j: int, centre: Array) -> str:
+    def beside_centre(self, row: int, j: int, centre: Array, who: str = "the centre has") -> str:
         """ "area 120 where the centre has 95". centre: in units of the file, fractions of texts."""
         feature, first, stop = self._spans[j]
-        return feature.describe_beside_centre(self._X[row, first:stop], centre[first:stop])
+        return feature.describe_beside_centre(self._X[row, first:stop], centre[first:stop], who)
 
     def cell(self, row: int, j: int) -> str:
         """ "area 120"."""

@@ -9,6 +9,7 @@ from msgspec.structs import asdict as fields
 from numpy.typing import NDArray
 
 from lrisk_cli import __version__
+from lrisk_cli.clusters.anomalies import Anomalies
 from lrisk_cli.clusters.clustering import (
     Assignment,
     Clustering,
@@ -20,6 +21,8 @@ from lrisk_cli.clusters.clustering import (
     sum_by_cluster,
 )
 from lrisk_cli.clusters.lloyd import Descent
+from lrisk_cli.clusters.scatter import nearest_shape
+from lrisk_cli.clusters.trimming import Trimming
 from lrisk_cli.design.columns.registry import feature_from_json
 from lrisk_cli.design.design import Design
 from lrisk_cli.design.encoding import EncodedBatch, Encoding
@@ -38,16 +41,20 @@ from lrisk_cli.models.model_file import (
     encode_file,
 )
 from lrisk_cli.models.scored import ScoredBatch
+from lrisk_cli.native.threads import one_thread
+from lrisk_cli.risk.row_weights import row_weights
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
+from lrisk_cli.risk.value import spectral_risk
 from lrisk_cli.tables.table import Batch, write_bytes
-from lrisk_cli.types import Array
+from lrisk_cli.types import Array, Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterModel:
     """Centres and the rows they were found on. centres: (k, columns), in units of the file.
 
-    sizes, weights: (k,), rows of each cluster and what the risk gives them.
+    sizes, weights: (k,), rows of each cluster and what the risk gives them. scatters: (k, columns,
+    columns) on the encoded columns, where distances are Mahalanobis distances; else None.
     """
 
     encoding: Encoding
@@ -57,6 +64,7 @@ class ClusterModel:
     risk: str
     outlier_distance: float | None
     fit: ClusterRecord
+    scatters: Array | None = None
 
     @property
     def spectrum(self) -> Spectrum:
@@ -82,7 +90,7 @@ class ClusterModel:
     def score(self, batch: Batch, encoded: EncodedBatch | None = None) -> ScoredBatch:
         """The nearest centre of each row by itself; losses are squared distances to it."""
         encoded = self.encoding.encode(batch) if encoded is None else encoded
-        clusters, losses = nearest(as_matrix(encoded.rows), self.encoded_centres)
+        clusters, losses = self.place(as_matrix(encoded.rows))
         return ScoredBatch(
             batch=batch,
             encoded=encoded,
@@ -90,6 +98,13 @@ class ClusterModel:
             losses=losses,
             outliers=find_outliers(losses, self.outlier_distance),
         )
+
+    def place(self, X: Array) -> tuple[Codes, Array]:
+        """The nearest cluster of each encoded row by itself; squared distances. (n,) both."""
+        if self.scatters is None:
+            return nearest(X, self.encoded_centres)
+        with one_thread():
+            return nearest_shape(X, self.encoded_centres, self.scatters)
 
     def prediction_columns(self, scored: ScoredBatch) -> dict[str, Any]:
         """Each row's cluster, its distance to the centre, and whether it is an outlier."""
@@ -101,7 +116,11 @@ class ClusterModel:
 
 
 def make_model(
-    design: Design, found: Clustering, curve: tuple[Clustering, ...], options: ClusterOptions
+    design: Design,
+    found: Clustering,
+    curve: tuple[Clustering, ...],
+    options: ClusterOptions,
+    trimming: Trimming | None = None,
 ) -> tuple[ClusterModel, Assignment]:
     """The model of a clustering, and its own rows among its centres.
 
@@ -120,9 +139,50 @@ def make_model(
         weights=sum_by_cluster(placed.clusters, placed.weights, k),
         risk=str(options.risk),
         outlier_distance=placed.threshold,
-        fit=_record(design, found, curve, options, placed.objective),
+        fit=_record(design, found, curve, options, placed.objective, trimming),
     )
     return model, placed
+
+
+def make_shape_model(design: Design, found: Anomalies, seed: int) -> ClusterModel:
+    """The model of clusters with scatters. Its objective is the mean squared distance of the rows
+    that are not estimated to be unusual.
+    """
+    means, scales = design.encoding.units
+    spectrum = Trimming(round(found.unusual, 4), len(found.centres), {}).risk
+    weights = row_weights(found.losses, spectrum)
+    k, ones = len(found.centres), np.broadcast_to(1.0, len(found.losses))
+    curve = tuple(
+        CurvePoint(k=each.k, objective=-each.likelihood, criterion=each.icl) for each in found.tried
+    )
+    return ClusterModel(
+        encoding=design.encoding,
+        centres=means + scales * found.centres,
+        sizes=sum_by_cluster(found.clusters, ones, k).astype(np.int64),
+        weights=sum_by_cluster(found.clusters, weights, k),
+        risk=str(spectrum),
+        outlier_distance=None,
+        fit=ClusterRecord(
+            solver="em",
+            status="the likeliest of the mixtures from several starts",
+            iterations=found.chosen.iterations,
+            objective=spectral_risk(np.sort(found.losses), spectrum),
+            seed=seed,
+            starts=(
+                StartRecord(
+                    objective=-found.chosen.likelihood,
+                    iterations=found.chosen.iterations,
+                    status="the likeliest",
+                    reseeded=0,
+                ),
+            ),
+            curve=curve,
+            criterion="icl",
+            noise=found.unusual,
+            **_counts(design),
+        ),
+        scatters=found.scatters,
+    )
 
 
 def save_clusters(path: str | Path, model: ClusterModel) -> None:
@@ -133,7 +193,10 @@ def save_clusters(path: str | Path, model: ClusterModel) -> None:
 def encode_clusters(model: ClusterModel) -> bytes:
     """The model as indented JSON; every float reads back as the same float."""
     encoding = model.encoding
-    each = zip(model.sizes.tolist(), model.weights.tolist(), model.centres.tolist(), strict=True)
+    scatters = [None] * len(model.centres) if model.scatters is None else model.scatters.tolist()
+    each = zip(
+        model.sizes.tolist(), model.weights.tolist(), model.centres.tolist(), scatters, strict=True
+    )
     file = ClustersFile(
         format=FORMAT,
         format_version=FORMAT_VERSION,
@@ -147,7 +210,8 @@ def encode_clusters(model: ClusterModel) -> bytes:
             unseen=encoding.unseen,
         ),
         clusters=tuple(
-            ClusterEntry(rows=rows, weight=weight, centre=centre) for rows, weight, centre in each
+            ClusterEntry(rows=rows, weight=weight, centre=centre, scatter=scatter)
+            for rows, weight, centre, scatter in each
         ),
         outlier_distance=model.outlier_distance,
         fit=model.fit,
@@ -176,7 +240,25 @@ def build_clusters(file: ClustersFile) -> ClusterModel:
         risk=file.risk,
         outlier_distance=file.outlier_distance,
         fit=file.fit,
+        scatters=_build_scatters(file, encoding.n_columns),
     )
+
+
+def _build_scatters(file: ClustersFile, d: int) -> Array | None:
+    """The scatters of a file, which every cluster has or none; ValueError where one cannot be."""
+    given = [entry.scatter for entry in file.clusters if entry.scatter is not None]
+    if not given:
+        return None
+    if len(given) < len(file.clusters):
+        raise ValueError("some clusters have a scatter and others have not")
+    if any(len(S) != d or any(len(row) != d for row in S) for S in given):
+        raise ValueError(f"the scatters do not fit {d} columns")
+    scatters = np.array(given, dtype=np.float64)
+    try:
+        np.linalg.cholesky(scatters)
+    except np.linalg.LinAlgError:
+        raise ValueError("a scatter is not positive definite") from None
+    return scatters
 
 
 def _record(
@@ -185,15 +267,14 @@ def _record(
     curve: tuple[Clustering, ...],
     options: ClusterOptions,
     objective: float,
+    trimming: Trimming | None,
 ) -> ClusterRecord:
     best = found.best
-    means, scales = design.encoding.units
     return ClusterRecord(
         solver=options.solver.value,
         status=best.status,
         iterations=best.iterations,
         objective=objective,
-        objective_scale="standardised" if means.any() or (scales != 1.0).any() else "file",
         seed=options.seed,
         starts=tuple(_start(start) for start in found.starts),
         curve=tuple(
@@ -201,13 +282,24 @@ def _record(
             for each in curve
             if len(curve) > 1
         ),
-        rows_read=design.counts.read,
-        rows_used=design.rows.shape[0],
-        rows_dropped=sum(design.counts.dropped.values()),
-        drop_reasons=design.counts.dropped,
-        fingerprint=design.fingerprint,
-        cells_filled=design.counts.filled,
+        criterion="calinski-harabasz" if trimming is None else "icl",
+        noise=None if trimming is None else trimming.fraction,
+        **_counts(design),
     )
+
+
+def _counts(design: Design) -> dict[str, Any]:
+    """What a record says of the rows."""
+    means, scales = design.encoding.units
+    return {
+        "objective_scale": "standardised" if means.any() or (scales != 1.0).any() else "file",
+        "rows_read": design.counts.read,
+        "rows_used": design.rows.shape[0],
+        "rows_dropped": sum(design.counts.dropped.values()),
+        "drop_reasons": design.counts.dropped,
+        "fingerprint": design.fingerprint,
+        "cells_filled": design.counts.filled,
+    }
 
 
 def _start(start: Descent) -> StartRecord:

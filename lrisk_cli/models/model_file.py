@@ -203,7 +203,7 @@ class StartRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class CurvePoint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One number of clusters that was tried; criterion: null for one cluster."""
+    """One number of clusters that was tried; criterion: null where it is not defined."""
 
     k: Annotated[int, Meta(ge=1)]
     objective: float
@@ -211,7 +211,12 @@ class CurvePoint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ClusterRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the centres were found. curve: the numbers of clusters tried, if more than one."""
+    """How the centres were found. curve: the numbers of clusters tried, if more than one, or if
+    clusters may have been left out.
+
+    criterion: what they were compared by. noise: the estimated fraction of the rows that belong to
+    no cluster; null where it was not estimated.
+    """
 
     solver: str
     status: str
@@ -227,6 +232,8 @@ class ClusterRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     drop_reasons: dict[str, Count]
     fingerprint: str
     cells_filled: dict[str, Count] = {}
+    criterion: Literal["calinski-harabasz", "icl"] = "calinski-harabasz"
+    noise: NotNegative | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The record as it stands in the file."""
@@ -242,15 +249,20 @@ class ClusterEncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fie
     unseen: Unseen
 
 
-class ClusterEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ClusterEntry(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """A cluster: its rows, the weight that the risk gives them, and its centre.
 
     centre: one number for each of the columns, in units of the file; fractions for categories.
+    scatter: its covariance matrix on the encoded columns, where distances are Mahalanobis
+    distances; left out where they are Euclidean.
     """
 
     rows: Count
     weight: NotNegative
     centre: list[float]
+    scatter: list[list[float]] | None = None
 
 
 class ClustersFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

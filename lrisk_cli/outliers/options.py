@@ -8,7 +8,7 @@ from lrisk_cli.options import option
 from lrisk_cli.parameters import hint_percent, read_fraction
 
 MOST_CLUSTERS = 8
-ROWS_PER_CLUSTER = 50
+ROWS_PER_CLUSTER, ROWS_PER_COLUMN = 50, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +29,10 @@ class Detection:
     )
     clusters: str | None = option(
         short="-k",
-        metavar="K|A..B",
-        help="Without `target`: number of centres, or a range to choose from by the index of "
-        "lrisk cluster.",
-        shown=f"{MOST_CLUSTERS}, fewer below {MOST_CLUSTERS * ROWS_PER_CLUSTER} rows",
+        metavar="K|A..B|auto",
+        help="Without `target`: number of clusters, each of a shape of its own, or a range to "
+        "choose from by the integrated complete likelihood.",
+        shown=f"auto: 1..{MOST_CLUSTERS}, fewer below {MOST_CLUSTERS * ROWS_PER_CLUSTER} rows",
     )
 
     @property
@@ -77,6 +77,7 @@ def parse_contamination(text: str | float) -> float | None:
     return fraction
 
 
-def default_clusters(n_rows: int) -> int:
-    """The default number of centres for so many rows."""
-    return max(1, min(MOST_CLUSTERS, n_rows // ROWS_PER_CLUSTER))
+def default_clusters(n_rows: int, n_columns: int) -> int:
+    """The largest number of clusters that is tried by default."""
+    rows = max(ROWS_PER_CLUSTER, ROWS_PER_COLUMN * n_columns)
+    return max(1, min(MOST_CLUSTERS, n_rows // rows))

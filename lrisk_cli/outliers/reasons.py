@@ -11,7 +11,6 @@ target of row x and c_j = w_j (x_j - u_j), so that f(x) = f(u) + sum_j c_j:
   y. The target's part is f(u), that of feature j is c_j. They sum to f(x), exactly.
 - kernels: that of the target is the loss of u with y; that of feature j is by how much the loss
   falls when x_j becomes u_j. They need not sum to anything.
-- clusters: that of feature j is (x_j - centre_j)^2. They sum to the squared distance, exactly.
 
 Categories are a feature each, whatever the number of their columns.
 """
@@ -34,7 +33,6 @@ from lrisk_cli.design.number_text import (
     spell_factor,
     spell_odds,
 )
-from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import TargetScale, Task
 from lrisk_cli.rows.dense import DenseRows
@@ -147,20 +145,20 @@ def split_losses(
     at_usual = np.repeat(model.margins(DenseRows(usual.centre[np.newaxis])), len(X), axis=0)
     if not model.is_linear or model.calibration is not None:
         return _leave_one_out(model, usual, X, targets, at_usual, exposure)
-    first_columns = _first_columns(model.encoding)
+    firsts = first_columns(model.encoding)
     n_columns = model.encoding.n_columns - model.encoding.intercept
     moves = (X - usual.centre)[:, :n_columns]
     W = model.coefficients[:n_columns]
     if model.task is Task.REGRESSION:
         moves *= model.target.scale * W[:, 0]
-        effects = np.add.reduceat(moves, first_columns, axis=1)
+        effects = np.add.reduceat(moves, firsts, axis=1)
         Z = model.margins(DenseRows(X))
         before, slopes = _split_numbers(model, at_usual, Z, targets, exposure)
         return Parts(before, effects * slopes[:, np.newaxis], effects)
     others = likeliest_other(model.margins(DenseRows(X)), targets)
     by_class = np.column_stack([np.zeros(n_columns), W[:, 0]]) if W.shape[1] == 1 else W
     moves *= (by_class[:, others] - by_class[:, targets]).T
-    effects = np.add.reduceat(moves, first_columns, axis=1)
+    effects = np.add.reduceat(moves, firsts, axis=1)
     return Parts(log_odds(at_usual, others, targets), effects, effects)
 
 
@@ -219,7 +217,7 @@ def _explain_some(
 ) -> Reasons:
     parts = split_losses(model, usual, X, targets, exposure)
     both = np.column_stack([parts.target, parts.features])
-    named = _put_first(_largest(both), firsts)
+    named = put_first(largest_parts(both), firsts)
     words = RowWords(model.encoding, X, usual.centre, usual.spread)
     effect = _effect_words(model)
     sentences = []
@@ -233,10 +231,10 @@ def _explain_some(
         known = [*features, wrong - 1]
         odd = [oddity for j, oddity in words.oddities(row) if j not in known]
         sentences.append("; ".join([*[cells[row]] * bool(cells[row]), finding, *causes, *odd]))
-    return Reasons(_columns(model), sentences, named, _parts_of(both, named))
+    return Reasons(_columns(model), sentences, named, named_parts(both, named))
 
 
-def _put_first(named: NDArray[np.int32], firsts: NDArray[np.int32]) -> NDArray[np.int32]:
+def put_first(named: NDArray[np.int32], firsts: NDArray[np.int32]) -> NDArray[np.int32]:
     """The column that is known to be wrong before the others. (m, 3)."""
     for row in np.flatnonzero(firsts >= 0).tolist():
         others = [each for each in named[row].tolist() if each not in (firsts[row], -1)]
@@ -272,25 +270,6 @@ def _findings(model: Model, X: Array, targets: Targets, exposure: Array | None) 
         share = percent(shares[other if mistaken else given])
         findings.append(f"{name} {labels[given]} where {likely} {share} likely")
     return findings
-
-
-def explain_distances(model: ClusterModel, X: Array, clusters: Targets) -> Reasons:
-    """Which columns are far from the nearest centre. X: (m, columns); clusters: (m,)."""
-    encoding = model.encoding
-    squares = (X - model.encoded_centres[clusters]) ** 2
-    parts = np.add.reduceat(squares, _first_columns(encoding), axis=1)
-    named = _largest(parts)
-    words = RowWords(encoding, X, np.zeros(X.shape[1]), np.zeros(X.shape[1]))
-    sentences = []
-    for row, cluster in enumerate(clusters.tolist()):
-        centre = model.centres[cluster]
-        far = [words.beside_centre(row, j, centre) for j in named[row].tolist() if j >= 0]
-        sentences.append(
-            "; ".join(far) + f" (cluster {cluster})"
-            if far
-            else f"at the centre of cluster {cluster}"
-        )
-    return Reasons(encoding.feature_names, sentences, named, _parts_of(parts, named))
 
 
 def likeliest_other(Z: Array, given: Targets) -> NDArray[np.intp]:
@@ -337,7 +316,7 @@ def _leave_one_out(
     return Parts(model.losses(at_usual, targets, exposure), parts, effects)
 
 
-def _largest(parts: Array) -> NDArray[np.int32]:
+def largest_parts(parts: Array) -> NDArray[np.int32]:
     """The columns of the largest parts of each row, -1 where they are too small. (m, 3)."""
     raising = np.maximum(parts, 0.0)
     named = np.full((len(parts), MOST_NAMED), -1, np.int32)
@@ -350,7 +329,7 @@ def _largest(parts: Array) -> NDArray[np.int32]:
     return named
 
 
-def _parts_of(parts: Array, named: NDArray[np.int32]) -> Array:
+def named_parts(parts: Array, named: NDArray[np.int32]) -> Array:
     return np.where(named >= 0, np.take_along_axis(parts, np.maximum(named, 0), axis=1), np.nan)
 
 
@@ -358,5 +337,5 @@ def _columns(model: Model) -> tuple[str, ...]:
     return (model.target.name, *model.encoding.feature_names)
 
 
-def _first_columns(encoding: Encoding) -> list[int]:
+def first_columns(encoding: Encoding) -> list[int]:
     return [first for _, first, _ in spans(encoding)]

@@ -97,10 +97,10 @@ def fit_robust(
     ranked = _unite(judged, cells)
     scale = _unit(fitted.model, judged, design)
     if contamination is not None:
-        threshold, ranked = _take(ranked, contamination, scale)
+        threshold, ranked = take_share(ranked, contamination, scale)
     else:
         alone = float(np.mean(ranked.outliers & ~judged.outliers))
-        threshold = Threshold(min(judged.fraction + alone, 1.0), _below(ranked), scale)
+        threshold = Threshold(min(judged.fraction + alone, 1.0), threshold_below(ranked), scale)
     return RobustFit(fitted, losses, threshold, ranked, notes)
 
 
@@ -129,7 +129,7 @@ def _unit(model: Model, judged: Judgement, design: Design) -> float:
     return judged.scale * design.encoding.target.scale
 
 
-def _below(ranked: RankedScores) -> float:
+def threshold_below(ranked: RankedScores) -> float:
     """A threshold below the smallest score of an outlier; the largest score where there is none."""
     if not ranked.outliers.any():
         return float(ranked.scores.max())
@@ -139,7 +139,7 @@ def _below(ranked: RankedScores) -> float:
     return 0.5 * (smallest + below)
 
 
-def _take(
+def take_share(
     ranked: RankedScores, contamination: float, scale: float, unnamed: int = ERROR
 ) -> tuple[Threshold, RankedScores]:
     """So many rows of the largest scores are outliers; unnamed: their kind where none is known."""
@@ -184,9 +184,9 @@ def _judge_labels(
     scores = np.maximum(labels.scores, 0.5 * size**2 + np.log1p(size) - ORDINARY_CELLS)
     ranked = RankedScores(scores, kinds, firsts, cells)
     if contamination is not None:
-        return _take(ranked, contamination, 1.0, LABEL)
+        return take_share(ranked, contamination, 1.0, LABEL)
     alone = float(np.mean(cells.far & ~labels.flags))
-    return Threshold(min(labels.fraction + alone, 1.0), _below(ranked), 1.0), ranked
+    return Threshold(min(labels.fraction + alone, 1.0), threshold_below(ranked), 1.0), ranked
 
 
 def _doubts(inliers: InlierWeights, contamination: float | None) -> tuple[str, ...]:

@@ -8,23 +8,23 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lrisk_cli.clusters.clustering import ClusterOptions, nearest
 from lrisk_cli.design.design import Design, DesignOptions, RawDesign, encode_design, read_design
 from lrisk_cli.design.encoding import EncodedBatch
 from lrisk_cli.design.raw_rows import RAGGED
 from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows
-from lrisk_cli.models.cluster_fit import fit_clusters, require_numbers
+from lrisk_cli.models.cluster_fit import fit_shapes, require_numbers
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.fitting import FitOptions
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.models.scoring import LOSS_BYTES, RowTally, columns_of, encode_table, score_table
-from lrisk_cli.names import DEFAULT_CLUSTER_RISK, Missing
+from lrisk_cli.names import Missing
+from lrisk_cli.outliers.cluster_scores import score_anomalies
+from lrisk_cli.outliers.distance_reasons import explain_distances
 from lrisk_cli.outliers.options import default_clusters
 from lrisk_cli.outliers.reasons import (
     Reasons,
     Usual,
-    explain_distances,
     explain_rows,
     join_reasons,
     learned_row,
@@ -32,7 +32,6 @@ from lrisk_cli.outliers.reasons import (
 )
 from lrisk_cli.outliers.robust_fit import RankedScores, fit_robust
 from lrisk_cli.progress import Report
-from lrisk_cli.risk.spectrum import parse_risk
 from lrisk_cli.risk.value import check_largest
 from lrisk_cli.robust.scale_mixture import Threshold, find_threshold, scores
 from lrisk_cli.rows.dense import DenseRows
@@ -122,25 +121,29 @@ def cluster_subject(
     contamination: float | None,
     report: Report,
 ) -> tuple[Subject, Array]:
-    """A robust clustering of the rows of a table, and their squared distances. (n,).
+    """The clusters of most rows of a table, and the squared distances of all. (n,).
 
-    ks: numbers of clusters to try; none for the usual number.
+    ks: numbers of clusters to try; none for the usual ones.
     """
     raw = read_design(table, columns, report)
     require_numbers(raw)
     rows, label = _tally(raw, columns.missing), raw.label
     design, _ = encode_design(raw, columns)
+    texts = raw.usable.rows.texts
     del raw
-    options = ClusterOptions(parse_risk(DEFAULT_CLUSTER_RISK), seed=seed)
-    ks = ks or (default_clusters(design.rows.shape[0]),)
-    model, placed, _ = fit_clusters(label, design, ks, options, report)
-    losses, clusters = placed.losses, placed.clusters
-    threshold = find_threshold(losses, model.row_loss, contamination)
+    model, found = fit_shapes(label, design, ks, default_clusters(*design.rows.shape), seed)
+    threshold, ranked, distance = score_anomalies(design, texts, found, contamination, seed)
+    model = replace(model, outlier_distance=distance)
 
     def reasons(indices: Index) -> Reasons:
-        return explain_distances(model, design.rows.dense_rows(indices), clusters[indices])
+        few, firsts = design.rows.dense_rows(indices), ranked.firsts[indices]
+        # Without a target, the features come first.
+        firsts = np.where(firsts > 0, firsts - 1, -1).astype(np.int32)
+        cells = [ranked.cells.describe(row) for row in indices.tolist()]
+        return explain_distances(model, few, found.clusters[indices], firsts, cells)
 
-    return Subject(model, threshold, rows, _explainer(design, reasons), design.notes), losses
+    explain = _explainer(design, reasons)
+    return Subject(model, threshold, rows, explain, design.notes, ranked=ranked), found.losses
 
 
 def model_subject(
@@ -160,6 +163,8 @@ def model_subject(
     goal = model.encoding.goal
     n_classes = 2 if goal is None else max(2, len(goal.classes))
     threshold = _in_unit(model, find_threshold(losses, model.row_loss, contamination, n_classes))
+    if isinstance(model, ClusterModel) and model.scatters is not None and contamination is None:
+        threshold = _beyond(model, losses, threshold)
 
     def explain(indices: Index, name_all: bool) -> ExplainedRows:
         return _read_again(model, table, id_column, usual, indices, report, name_all=name_all)
@@ -175,6 +180,13 @@ def _in_unit(model: Model | ClusterModel, found: Threshold) -> Threshold:
         return found
     threshold = found.threshold * found.scale / record.scale
     return replace(found, threshold=threshold, scale=record.scale)
+
+
+def _beyond(model: ClusterModel, losses: Array, found: Threshold) -> Threshold:
+    """Farther than the outliers of the fit; than all rows where it had none."""
+    distances = np.sqrt(losses)
+    cut = float(distances.max()) if model.outlier_distance is None else model.outlier_distance
+    return replace(found, fraction=float(np.mean(distances > cut)), threshold=cut / found.scale)
 
 
 def _explainer(
@@ -272,7 +284,7 @@ def _reasons(
 ) -> Reasons:
     X = encoded.rows.dense_rows(indices)
     if isinstance(model, ClusterModel):
-        return explain_distances(model, X, nearest(X, model.encoded_centres)[0])
+        return explain_distances(model, X, model.place(X)[0])
     targets: Any = model.targets_of(batch, encoded)
     exposure = None if encoded.exposure is None else encoded.exposure[indices]
     return explain_rows(model, usual, X, targets[indices], exposure)

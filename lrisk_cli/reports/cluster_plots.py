@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.evaluation.quantiles import quantile_ranks
 from lrisk_cli.models.cluster_model import ClusterModel
+from lrisk_cli.reports.clusters import describe_criterion, picked_number
 from lrisk_cli.reports.figures import Guide, Look, Plot, Series
 from lrisk_cli.reports.html import Table, brief, clip
 from lrisk_cli.reports.plots import MAX_POINTS, QUANTILES
@@ -267,7 +268,7 @@ def _curve_plots(model: ClusterModel) -> list[Plot]:
     curve = model.fit.curve
     if not curve:
         return []
-    k = len(model.centres)
+    k, words = picked_number(model), describe_criterion(model)
     scored = [point for point in curve if point.criterion is not None]
     numbers = Table(
         "Numbers of clusters tried",
@@ -296,7 +297,7 @@ def _curve_plots(model: ClusterModel) -> list[Plot]:
                 series=[Series("", x, y, 1), Series("", x, y, 1, "marks")],
                 ticks=_whole(x),
                 guides=[Guide("x", float(k), "picked")],
-                note="Calinski and Harabasz's index of the weighted rows."
+                note=f"{words[:1].upper()}{words[1:]}."
                 if label == "criterion"
                 else "Where the line turns flat, more clusters only divide what belongs together.",
                 data=numbers if label == "criterion" else None,

@@ -98,7 +98,11 @@ def cluster_fact(model: ClusterModel, path: str | None = None) -> Fact:
     """What the clusters are. path: of their file, where that names them."""
     k = len(model.centres)
     features = describe_features(model.encoding)
-    what = f"{plural(k, 'cluster')} on {features}; {model.risk} of squared distances"
+    if model.scatters is None:
+        what = f"{plural(k, 'cluster')} on {features}; {model.risk} of squared distances"
+    else:
+        shapes = "a scatter of its own" if k == 1 else "scatters of their own"
+        what = f"{plural(k, 'normal cluster')} with {shapes} on {features}"
     text = what if path is None else f"{path}: {what}"
     return Fact("model", text, {"k": k, "risk": model.risk})
 
@@ -113,9 +117,24 @@ def search_facts(model: ClusterModel) -> list[Fact]:
     return [
         Fact("solver", f"{fit.solver}, {starts}, {fit.iterations} {unit}", {"fit": fit.as_dict()}),
         Fact("end", fit.status, continued=True),
+        *noise_facts(model),
         Fact("objective", f"{fit.objective:.9g}{scale}"),
         Fact("seed", str(fit.seed), detail=True),
     ]
+
+
+def noise_facts(model: ClusterModel) -> list[Fact]:
+    """The estimated fraction of rows without a cluster, and what it was estimated by."""
+    fit = model.fit
+    if fit.noise is None:
+        return []
+    share = f"{100.0 * fit.noise:.3g} % of the rows" if fit.noise else "no row"
+    verb = "belong" if fit.noise else "belongs"
+    tried = [point.k for point in fit.curve]
+    chosen = f"; {tried[0]} to {tried[-1]} were tried" if len(tried) > 1 else ""
+    k = plural(picked_number(model), "normal cluster")
+    text = f"{share} {verb} to no cluster, estimated by a mixture of {k} and noise{chosen}"
+    return [Fact("noise", text)]
 
 
 def outliers_fact(model: ClusterModel, evaluated: "EvaluatedClusters") -> Fact:
@@ -210,19 +229,33 @@ def _labels(agreement: Agreement) -> dict[str, Any]:
     }
 
 
+def describe_criterion(model: ClusterModel) -> str:
+    """What numbers of clusters are compared by."""
+    if model.fit.criterion == "icl":
+        return "integrated complete likelihood of clusters and noise"
+    return "Calinski and Harabasz's index of the weighted rows"
+
+
+def picked_number(model: ClusterModel) -> int:
+    """The number of clusters of the largest criterion, small clusters included."""
+    scored = [
+        (point.criterion, point.k) for point in model.fit.curve if point.criterion is not None
+    ]
+    return max(scored, key=lambda pair: pair[0])[1] if scored else len(model.centres)
+
+
 def _print_curve(model: ClusterModel) -> None:
     """The numbers of clusters that were tried."""
-    if not model.fit.curve:
+    if len(model.fit.curve) < 2:
         return
     rows = [["clusters tried", "objective", "criterion", ""]]
+    best = picked_number(model)
     for point in model.fit.curve:
-        picked = "picked" if point.k == len(model.centres) else ""
+        picked = "picked" if point.k == best else ""
         rows.append([str(point.k), number(point.objective), figure(point.criterion), picked])
     print()
     print_rows(rows)
-    print_text(
-        "The largest criterion is picked: Calinski and Harabasz's index of the weighted rows."
-    )
+    print_text(f"The largest criterion is picked: {describe_criterion(model)}.")
 
 
 def _print_sizes(evaluated: "EvaluatedClusters") -> None:

@@ -7,7 +7,7 @@ from lrisk_cli.errors import opt
 from lrisk_cli.evaluation.worst_rows import MOST_SHOWN, name_row
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.names import Task
-from lrisk_cli.reports.clusters import cluster_fact
+from lrisk_cli.reports.clusters import cluster_fact, noise_facts
 from lrisk_cli.reports.facts import (
     Fact,
     Grid,
@@ -81,7 +81,7 @@ def _subject_facts(found: "Outliers") -> list[Fact]:
     model, path = found.model, None if found.fitted else found.model_path
     if isinstance(model, ClusterModel):
         kind = {"kind": "clusters", "target": None, "loss": "squared distance"}
-        return [Fact("model", cluster_fact(model, path).text, kind)]
+        return [Fact("model", cluster_fact(model, path).text, kind), *noise_facts(model)]
     kind = {"kind": str(model.task), "target": model.target.name, "loss": model.loss}
     what, *others = model_facts(model, path)
     return [
@@ -125,6 +125,11 @@ def _describe_score(found: "Outliers") -> str:
     """What a score is, in units of the file."""
     model, scale = found.model, number(found.threshold.scale)
     if isinstance(model, ClusterModel):
+        if found.fitted:
+            return (
+                "the largest of three deviations: from the clusters, from the nearest rows, and of "
+                "the worst cell"
+            )
         return "distance to the nearest centre, in deviations of such distances"
     if found.fitted and model.task is Task.CLASSIFICATION:
         return "log-odds that the label is wrong"

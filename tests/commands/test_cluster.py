@@ -16,6 +16,7 @@ from helpers.program import document, lrisk, read_csv, refusal, write_csv
 
 NAMES = np.array(["left", "middle", "right", "far"])
 LABELLED = ["--id", "id", "--label", "cloud", "--inlier-labels", "left,middle,right"]
+GIVEN = [*LABELLED, "--risk", "subquantile:0.75"]
 
 
 def columns_of(X: np.ndarray, labels: np.ndarray) -> dict[str, object]:
@@ -49,7 +50,7 @@ def cluster(folder: Path, *arguments: str, code: int = 0) -> dict:
 
 
 def test_files_and_document_tell_the_same(folder):
-    flags = ["-k", "3", *LABELLED, "-o", "c.json", "--assignments", "a.csv"]
+    flags = ["-k", "3", *GIVEN, "-o", "c.json", "--assignments", "a.csv"]
     result = cluster(folder, *flags)
     contents = json.loads((folder / "c.json").read_text())
     rows = read_csv((folder / "a.csv").read_text())
@@ -76,7 +77,7 @@ def test_files_and_document_tell_the_same(folder):
 
 
 def test_distances_and_objective_follow_from_the_model_file(folder):
-    cluster(folder, "-k", "3", *LABELLED, "-o", "c.json", "--assignments", "a.csv")
+    cluster(folder, "-k", "3", *GIVEN, "-o", "c.json", "--assignments", "a.csv")
     contents = json.loads((folder / "c.json").read_text())
     X, _ = clouds_of(folder)
     np.testing.assert_allclose([f["mean"] for f in contents["encoding"]["features"]], X.mean(0))
@@ -142,12 +143,12 @@ def test_text_columns_become_shares(folder):
 
 
 def test_a_range_tries_each_and_reports_the_curve(folder):
-    result = cluster(folder, "-k", "2..5", *LABELLED)
+    result = cluster(folder, "-k", "2..5", *GIVEN)
     curve = result["fit"]["curve"]
     assert [point["k"] for point in curve] == [2, 3, 4, 5]
     best = max(curve, key=lambda point: point["criterion"])
     assert result["k"] == best["k"] == 3
-    shown = lrisk(folder, "cluster", "clouds.csv", "-k", "2..5", *LABELLED).stdout
+    shown = lrisk(folder, "cluster", "clouds.csv", "-k", "2..5", *GIVEN).stdout
     assert any(line.split()[0] == "3" and "picked" in line for line in shown.splitlines() if line)
     assert cluster(folder, "-k", "3", *LABELLED)["fit"]["curve"] == []
 
@@ -186,7 +187,7 @@ def test_an_emptied_cluster_is_said(folder):
 
 
 def test_evaluate_judges_new_rows(folder):
-    cluster(folder, "-k", "3", *LABELLED, "-o", "c.json")
+    cluster(folder, "-k", "3", *GIVEN, "-o", "c.json")
     result = document(lrisk(folder, "evaluate", "c.json", "test.csv", "--label", "cloud", "--json"))
     assert result["metrics"]["accuracy"] == 1.0
     assert [row["rows"] for row in result["clusters"]] == [100, 100, 100]
@@ -196,7 +197,7 @@ def test_evaluate_judges_new_rows(folder):
 
 
 def test_evaluate_and_cluster_agree_on_their_rows(folder):
-    flags = ["-k", "3", *LABELLED, "-o", "c.json", "--assignments", "a.csv"]
+    flags = ["-k", "3", *GIVEN, "-o", "c.json", "--assignments", "a.csv"]
     told = cluster(folder, *flags)
     flags = [*LABELLED, "--losses", "b.csv", "--json"]
     evaluated = document(lrisk(folder, "evaluate", "c.json", "clouds.csv", *flags))
@@ -206,7 +207,7 @@ def test_evaluate_and_cluster_agree_on_their_rows(folder):
 
 
 def test_gates_hold_for_clusters(folder):
-    cluster(folder, "-k", "3", *LABELLED, "-o", "c.json")
+    cluster(folder, "-k", "3", *GIVEN, "-o", "c.json")
     evaluate = ["evaluate", "c.json", "test.csv", "--label", "cloud", "--json"]
     gates = ["--fail-on", "accuracy<0.9", "--fail-on", "lower-extremile:2>1e9"]
     result = document(lrisk(folder, *evaluate, *gates))
@@ -218,7 +219,7 @@ def test_gates_hold_for_clusters(folder):
 
 
 def test_predict_writes_cluster_distance_and_outlier(folder):
-    cluster(folder, "-k", "3", *LABELLED, "-o", "c.json", "--assignments", "a.csv")
+    cluster(folder, "-k", "3", *GIVEN, "-o", "c.json", "--assignments", "a.csv")
     assert lrisk(folder, "predict", "c.json", "clouds.csv", "--id", "id", "-o",
                  "p.csv").returncode == 0  # fmt: skip
     predicted = read_csv((folder / "p.csv").read_text())
@@ -229,7 +230,7 @@ def test_predict_writes_cluster_distance_and_outlier(folder):
 
 
 def test_show_prints_the_centres(folder):
-    cluster(folder, "-k", "3", *LABELLED, "-o", "c.json")
+    cluster(folder, "-k", "3", *GIVEN, "-o", "c.json")
     shown = lrisk(folder, "show", "c.json").stdout
     assert "3 clusters on 2 features; subquantile:0.75 of squared distances" in shown
     told = document(lrisk(folder, "show", "c.json", "--json"))
@@ -298,7 +299,7 @@ def test_bad_input_is_answered_with_a_sentence(tmp_path, name, columns, flags, c
 
 
 def test_options_of_the_other_kind_of_model_are_refused(folder):
-    cluster(folder, "-k", "3", *LABELLED, "-o", "c.json")
+    cluster(folder, "-k", "3", *GIVEN, "-o", "c.json")
     run = lrisk(folder, "evaluate", "c.json", "test.csv", "--intervals")
     assert "holds clusters" in refusal(run, 2)
     fit = ["fit", "clouds.csv", "--target", "x", "--features", "y", "-o", "m.json"]

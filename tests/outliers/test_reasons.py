@@ -20,9 +20,9 @@ from lrisk_cli.models.fitting import FitOptions, fit_design
 from lrisk_cli.models.loading import load_model
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import KernelName, Missing, Standardize, Unseen
+from lrisk_cli.outliers.distance_reasons import explain_distances
 from lrisk_cli.outliers.reasons import (
     MOST_NAMED,
-    explain_distances,
     explain_rows,
     join_reasons,
     learned_row,

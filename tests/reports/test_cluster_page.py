@@ -50,6 +50,7 @@ def model_of(folder: Path, *arguments: str) -> ClusterModel:
 
 def test_the_page_tells_what_was_found_and_how_to_repeat_it(folder):
     flags = ["clouds.csv", "-k", "2..4", "--label", "cloud", "--inlier-labels", "left,middle,right"]
+    flags += ["--risk", "subquantile:0.75"]
     text = page_of(folder, "cluster", *flags)
     root = check_page(text)
     assert f"lrisk cluster {' '.join(flags)} --html page.html --force" in text
@@ -71,7 +72,7 @@ def test_the_page_tells_what_was_found_and_how_to_repeat_it(folder):
 
 
 def test_an_evaluation_of_clusters_has_a_page_with_its_gates(folder):
-    model_of(folder, "clouds.csv", "-k", "3", "--label", "cloud")
+    model_of(folder, "clouds.csv", "-k", "3", "--label", "cloud", "--risk", "subquantile:0.75")
     text = page_of(folder, "evaluate", "c.json", "clouds.csv", "--label", "cloud",
                    "--fail-on", "outlier_fraction>0.1", code=1)  # fmt: skip
     root = check_page(text)

@@ -29,6 +29,7 @@ EXEMPT = {
         "features/embedding.py": "values of a few rows at a time",
         "features/landmarks.py": "kernels of a sample",
         "outliers/reasons.py": "the few rows that are explained",
+        "outliers/distance_reasons.py": "the same",
     },
     # Kernels that read or write a matrix of rows.
     "kernel": {

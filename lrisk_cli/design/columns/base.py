@@ -137,8 +137,11 @@ class Feature(ABC):
         return self.describe(x)
 
     @abstractmethod
-    def describe_beside_centre(self, x: Array, centre: Array) -> str:
-        """A cell, its name first, beside the centre of a cluster. centre: in units of the file."""
+    def describe_beside_centre(self, x: Array, centre: Array, who: str) -> str:
+        """A cell, its name first, beside the centre of a cluster, or what else `who` says.
+
+        centre: in units of the file.
+        """
 
     @property
     @abstractmethod

@@ -151,7 +151,7 @@ class CategoryFeature(Feature):
         at = int(np.argmax(hot))
         return clipped(self.categories[at]) if at < len(self.categories) else OTHER
 
-    def describe_beside_centre(self, x: Array, centre: Array) -> str:
+    def describe_beside_centre(self, x: Array, centre: Array, who: str) -> str:
         """ "color red, as 35 % of its cluster". centre: fractions of the texts."""
         share = float(np.sum(x * centre))
         return f"{self.name} {self.describe(x)}, as {percent(share)} of its cluster"

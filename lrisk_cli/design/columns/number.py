@@ -129,9 +129,9 @@ class NumberFeature(Feature):
         """The usual number, to four digits."""
         return spell(self.raw(float(x[0])))
 
-    def describe_beside_centre(self, x: Array, centre: Array) -> str:
-        """ "area 120 where the centre has 95"."""
-        return f"{self.name} {self.describe(x)} where the centre has {self.spell_mean(centre[0])}"
+    def describe_beside_centre(self, x: Array, centre: Array, who: str) -> str:
+        """ "area 120 where the centre has 95"; who: "the centre has"."""
+        return f"{self.name} {self.describe(x)} where {who} {self.spell_mean(centre[0])}"
 
     def spell_cell(self, value: float) -> str:
         """A number of the file, to read."""
