@@ -12,13 +12,14 @@ from math import cos, pi, sin
 import numpy as np
 import numpy.typing as npt
 
-from lrisk_cli.types import Array
+from lrisk_cli.types import Array, Codes
 
 Integers = npt.NDArray[np.int64]
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 WAVES = ("day_sin", "day_cos", "half_day_sin", "half_day_cos")
+KINDS = {"month": MONTHS, "weekday": WEEKDAYS}
 PARTS = (
     *(f"month={name}" for name in MONTHS),
     *(f"weekday={name}" for name in WEEKDAYS),
@@ -63,18 +64,38 @@ class Calendar:
         return tuple(part for part, varies in zip(PARTS, seen, strict=False) if varies)
 
 
-def write_parts(days: Array, parts: Sequence[str], out: Array) -> None:
-    """The parts of each day, a column each. days: (n,), none of them NaN; out: (n, parts)."""
-    months, weekdays, minutes = _split(days)
-    waves = _waves() if any(part in WAVES for part in parts) else None
-    for at, part in enumerate(parts):
-        name, _, value = part.partition("=")
-        if name == "month":
-            out[:, at] = months == MONTHS.index(value)
-        elif name == "weekday":
-            out[:, at] = weekdays == WEEKDAYS.index(value)
-        elif waves is not None:
-            out[:, at] = waves[minutes, WAVES.index(part)]
+def part_spans(parts: Sequence[str]) -> list[tuple[int, int]]:
+    """Start and stop of the months among the parts, and of the weekdays, where there are any."""
+    kinds = [part.partition("=")[0] for part in parts]
+    found = [(kinds.index(kind), kinds.count(kind)) for kind in KINDS if kind in kinds]
+    return [(first, first + count) for first, count in found]
+
+
+def part_codes(days: Array, parts: Sequence[str]) -> Codes:
+    """The parts that the days are, one for each of the spans, -1 for none. (n, spans).
+
+    days: (n,), none of them NaN.
+    """
+    months, weekdays, _ = _split(days)
+    found = []
+    for start, stop in part_spans(parts):
+        kind = parts[start].partition("=")[0]
+        names, values = KINDS[kind], months if kind == "month" else weekdays
+        place = np.full(len(names), -1, np.int32)
+        for at in range(start, stop):
+            place[names.index(parts[at].partition("=")[2])] = at
+        found.append(place[values])
+    return np.stack(found, axis=1) if found else np.empty((len(days), 0), np.int32)
+
+
+def part_waves(days: Array, parts: Sequence[str]) -> Array:
+    """The waves among the parts at the time of each day. days: (n,), none NaN; (n, waves)."""
+    chosen = [WAVES.index(part) for part in parts if part in WAVES]
+    if not chosen:
+        return np.empty((len(days), 0))
+    _, _, minutes = _split(days)
+    found: Array = _waves()[:, chosen][minutes]
+    return found
 
 
 def spell_date(day: float, *, with_time: bool) -> str:

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lrisk_cli.design.choosing import DesignOptions, choose_columns
-from lrisk_cli.design.collected import block_rows
 from lrisk_cli.design.columns.base import Feature
 from lrisk_cli.design.duplicate_rows import note_duplicates
-from lrisk_cli.design.encoding import EncodedBatch, Encoding, Filler, unseen_cell
+from lrisk_cli.design.encode_raw import encode_raw
+from lrisk_cli.design.encoding import EncodedBatch, Encoding
 from lrisk_cli.design.groups import RowGroups, read_groups
 from lrisk_cli.design.hints import find_hints
 from lrisk_cli.design.learning import (
@@ -33,15 +33,14 @@ from lrisk_cli.design.raw_rows import (
 from lrisk_cli.design.target import Target
 from lrisk_cli.design.weights import UNWEIGHTED, Weighting, effective_rows, normalised, total_weight
 from lrisk_cli.errors import DataError, InvalidOption, opt
-from lrisk_cli.names import Standardize, Task, Unseen
+from lrisk_cli.names import Standardize, Task
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.arrays import arrow_of
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.memory import Allowance
 from lrisk_cli.tables.table import Column, Table
-from lrisk_cli.types import Array, Codes, Flags, Targets
+from lrisk_cli.types import Array, Flags, Targets
 
 __all__ = [
     "Design", "DesignOptions", "EncodedBatch", "Encoding", "Feature", "RowCounts", "Target",
@@ -214,7 +213,8 @@ def encode_design(
         options.weighting.column,
     )
     n_rows = sum(len(part.rows) for part in (train, test) if part is not None)
-    raw.allowance.check(raw.label, n_rows, encoding.n_columns)
+    row_bytes = encoding.layout.row_bytes
+    raw.allowance.check(raw.label, n_rows, encoding.n_columns, row_bytes=row_bytes)
     shared = (usable.counts, usable.fingerprint, (*notes, *usable.notes, *oddities))
     return (
         _encode_rows(raw, train, encoding, shared, options.weighting),
@@ -279,36 +279,16 @@ def _encode_rows(
     shared: tuple[RowCounts, str, tuple[str, ...]],
     weighting: Weighting,
 ) -> Design:
-    """Widen the raw numbers into X within their own memory."""
-    positions: list[Codes] = []
-    for feature, texts in zip(encoding.categories, raw.texts, strict=True):
-        found = feature.positions(texts.values)[texts.codes]
-        strange = (found < 0) & (texts.codes >= 0)
-        if encoding.unseen is Unseen.ERROR and strange.any():
-            row = int(np.argmax(strange))
-            text = texts.values[texts.codes[row]]
-            raise unseen_cell(of.label, feature.name, int(raw.rows[row]), text)
-        positions.append(found)
-    # The numbers as read are kept: results use their units.
+    """Rows in the memory of the raw ones. The target as read is kept: results use its units."""
     y, targets = _encode_target(raw.target, encoding.goal)
-    n_rows, narrow, wide = len(raw.rows), raw.n_numbers, encoding.n_columns
-    raw.buffer.resize(n_rows * wide)
-    flat = raw.buffer.view()
-    X = flat.reshape(n_rows, wide)
-    # From the last rows to the first: wide rows only overwrite narrow ones already copied out.
-    step, filler = block_rows(wide), Filler(encoding)
-    for start in reversed(range(0, n_rows, step)):
-        stop = min(start + step, n_rows)
-        numbers = flat[start * narrow : stop * narrow].reshape(stop - start, narrow).copy()
-        filler.fill(numbers, [codes[start:stop] for codes in positions], X[start:stop])
     weights = None if raw.weights is None else normalised(raw.weights, weighting.kind)
     masses = weights
     if weighting.classes is not None and encoding.goal is not None and encoding.goal.classes:
         factors = weighting.classes.factors(y, encoding.goal.classes, weights)
         masses = normalised(factors if weights is None else weights * factors, weighting.kind)
     return Design(
-        DenseRows(X), y, targets, raw.rows, raw.ids, encoding, *shared, exposure=raw.exposure,
-        label=of.label, allowance=of.allowance,
+        encode_raw(of.label, raw, encoding), y, targets, raw.rows, raw.ids, encoding, *shared,
+        exposure=raw.exposure, label=of.label, allowance=of.allowance,
         groups=None if of.groups is None else of.groups.take(raw.rows),
         weights=weights, masses=masses, weighting=weighting,
     )  # fmt: skip

@@ -10,12 +10,12 @@ from lrisk_cli.design.columns.base import Feature
 from lrisk_cli.design.columns.category import CategoryFeature
 from lrisk_cli.design.columns.number import NumberFeature
 from lrisk_cli.design.exposure import check_exposure
+from lrisk_cli.design.filling import Filler
 from lrisk_cli.design.target import Target
 from lrisk_cli.design.weights import NO_WEIGHT, check_weights, positive
 from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Unseen
-from lrisk_cli.native.kernels import core
-from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.rows.layout import Layout, make_layout
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.cells import Texts, spell_numbers
 from lrisk_cli.tables.table import Batch
@@ -72,6 +72,15 @@ class Encoding:
     def n_columns(self) -> int:
         """Columns of X, the intercept included."""
         return sum(feature.n_columns for feature in self.features) + self.intercept
+
+    @property
+    def layout(self) -> Layout:
+        """How rows are stored; clusters compute distances on one array."""
+        spans, first = [], 0
+        for feature in self.features:
+            spans += [(first + start, first + stop) for start, stop in feature.code_spans()]
+            first += feature.n_columns
+        return make_layout(self.n_columns, spans, whole=self.goal is None)
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -156,11 +165,11 @@ class Encoding:
         positions, unseen = self._encode_texts(cells, lost, batch, label)
         kept = np.flatnonzero(~lost)
         numbers = [values[kept] for values in cells if not isinstance(values, Texts)]
-        X = np.empty((len(kept), self.n_columns))
-        codes = [codes[kept] for codes in positions]
-        Filler(self).fill(stack(numbers, len(kept)), codes, X)
+        filler = Filler(self.features, self.layout, intercept=self.intercept)
+        D, codes = filler.empty(len(kept))
+        filler.fill(stack(numbers, len(kept)), [found[kept] for found in positions], D, codes)
         return EncodedBatch(
-            DenseRows(X),
+            filler.rows(D, codes),
             None if y is None else y[kept],
             kept,
             {reason: int(np.count_nonzero(rows)) for reason, rows in drops.items()},
@@ -218,59 +227,6 @@ class Encoding:
         texts = cells if isinstance(cells, Texts) else spell_numbers(cells)
         text = texts.values[texts.codes[row]]
         raise unseen_cell(label, name, batch.source_row + row, text)
-
-
-class Filler:
-    """Writes the rows of an encoding into matrices, block after block."""
-
-    def __init__(self, encoding: Encoding) -> None:
-        features, numbers = encoding.features, encoding.numbers
-        stops = np.cumsum([feature.n_columns for feature in features])
-        starts = stops - [feature.n_columns for feature in features]
-        numeric = np.array([feature.numeric for feature in features])
-        self._fills = np.array([feature.fill for feature in numbers], np.float64)
-        self._means = np.array([feature.mean for feature in numbers], np.float64)
-        self._scales = np.array([feature.scale for feature in numbers], np.float64)
-        self._columns = starts[numeric]
-        self._one_hot = starts[~numeric].tolist()
-        self._width = int(stops[-1])
-        # Where numbers with an indicator stand, among the numbers and among the columns.
-        self._marked = [at for at, feature in enumerate(numbers) if feature.indicator]
-        self._marks = [self._columns[at] + numbers[at].n_values for at in self._marked]
-        # Numbers with more columns: where they stand among the numbers, and those columns.
-        self._extra = [
-            (at, feature, slice(start + 1, start + feature.n_values))
-            for at, (feature, start) in enumerate(zip(numbers, self._columns.tolist(), strict=True))
-            if feature.n_values > 1
-        ]
-        # Categories with an indicator: its column, and that of what stands in for a missing cell.
-        self._beside = [
-            (start + feature.n_values, start + feature.filled_position)
-            for feature, start in zip(encoding.categories, self._one_hot, strict=True)
-            if feature.indicator
-        ]
-
-    def fill(self, numbers: Array, positions: Sequence[Codes], X: Array) -> None:
-        """Write encoded rows into X (rows, n_columns), which lies in one piece of memory.
-
-        numbers: (rows, number features), raw, NaN for missing; overwritten. positions: for each
-        category feature the one-hot column of each row, -1 for none.
-        """
-        absent = np.isnan(numbers[:, self._marked]) if self._marked else None
-        if not np.isnan(self._fills).all():
-            np.copyto(numbers, self._fills, where=np.isnan(numbers))
-        if self._one_hot:
-            X[:] = 0.0
-        for at, feature, columns in self._extra:
-            feature.write_extra(numbers[:, at], X[:, columns])
-        core.standardize_rows(numbers, self._means, self._scales, self._columns, X)
-        for codes, first in zip(positions, self._one_hot, strict=True):
-            core.mark_codes(codes, first, X)
-        if absent is not None:
-            X[:, self._marks] = absent
-        for mark, filled in self._beside:
-            X[:, filled] += X[:, mark]
-        X[:, self._width :] = 1.0
 
 
 def find_missing(columns: Sequence[Array | Texts | None], n_rows: int) -> Flags:

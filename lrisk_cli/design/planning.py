@@ -14,6 +14,7 @@ from lrisk_cli.design.raw_rows import RowCounts, as_read_bytes, count_ragged
 from lrisk_cli.design.weights import NO_WEIGHT, WeightCells, positive
 from lrisk_cli.names import Missing, Task
 from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.rows.layout import Layout, make_layout
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.memory import NUMBER_BYTES
 from lrisk_cli.tables.ragged import RaggedRows
@@ -49,13 +50,9 @@ class Plan:
     features: tuple[PlannedFeature, ...]
     counts: RowCounts
     n_columns: int
+    design_bytes: int
     peak_bytes: int
     notes: tuple[str, ...] = ()
-
-    @property
-    def design_bytes(self) -> int:
-        """What the design takes."""
-        return self.counts.used * self.n_columns * NUMBER_BYTES
 
 
 def plan_design(
@@ -99,22 +96,23 @@ def plan_design(
     weights.finish(table.label)
     survey.refuse_empty(table.label)
     features = survey.features(options.max_categories)
-    n_columns = sum(feature.n_columns for feature in features) + options.intercept
+    layout = survey.layout(options.max_categories, intercept=options.intercept)
+    n_columns, row_bytes = layout.n_columns, layout.row_bytes
     counts = count_ragged(survey.counts(), ragged)
-    table.allowance.check(table.label, counts.used, n_columns)
+    table.allowance.check(table.label, counts.used, n_columns, row_bytes=row_bytes)
     n_rows, n_classes = counts.used, survey.n_classes(options.task)
     n_values = values and values(n_rows)
     if n_values is not None:
         mapped = kernel_bytes(n_rows, n_values, flat=flat)
-        table.allowance.check_features(table.label, n_rows, n_columns, mapped)
-    peak = _base_bytes(n_rows, n_columns, flat=flat, n_values=n_values)
+        table.allowance.check_features(table.label, n_rows, n_columns, mapped, row_bytes=row_bytes)
+    design = n_rows * row_bytes
+    peak = _base_bytes(n_rows, design, flat=flat, n_values=n_values)
     peak += n_id_bytes + n_rows * CLASS_BYTES * (n_classes if n_classes > 2 else 0)
-    return Plan(table.paths, target.name, features, counts, n_columns, peak, table.notes)
+    return Plan(table.paths, target.name, features, counts, n_columns, design, peak, table.notes)
 
 
-def _base_bytes(n_rows: int, n_columns: int, *, flat: bool, n_values: int | None) -> int:
-    """The peak of a fit of numbers. n_values: that a kernel makes of each row, if there is one."""
-    design = n_rows * n_columns * NUMBER_BYTES
+def _base_bytes(n_rows: int, design: int, *, flat: bool, n_values: int | None) -> int:
+    """The peak of a fit of numbers. design: bytes; n_values: that a kernel makes of each row."""
     rows = n_rows * (FLAT_ROW_BYTES if flat else ROW_BYTES)
     if n_values is None:
         return BASE_BYTES + rows + design + (0 if flat else design // 2)
@@ -198,6 +196,17 @@ class _Survey:
     def features(self, max_categories: int) -> tuple[PlannedFeature, ...]:
         """The columns of the design that each feature takes."""
         return tuple(self._feature(column, max_categories) for column in self._columns)
+
+    def layout(self, max_categories: int, *, intercept: bool) -> Layout:
+        """How the rows will be stored."""
+        spans: list[tuple[int, int]] = []
+        first = 0
+        for column, feature in zip(self._columns, self.features(max_categories), strict=True):
+            survey, stop = self._surveys[column.name], first + feature.n_columns
+            spans += [(first + a, first + b) for a, b in survey.value_spans(max_categories)]
+            spans += [(stop - 1, stop)] if column.name in self._filled else []
+            first = stop
+        return make_layout(first + intercept, spans)
 
     def _feature(self, column: Column, max_categories: int) -> PlannedFeature:
         n_values = self._surveys[column.name].n_values(max_categories)

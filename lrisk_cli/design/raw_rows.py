@@ -161,7 +161,9 @@ def keep_rows(raw: RawRows, kept: npt.NDArray[np.intp]) -> RawRows:
         numbers[start : start + len(block)] = numbers[block]
     del numbers
     raw.buffer.resize(len(kept) * raw.n_numbers)
-    return _pick(raw, kept, raw.buffer)
+    picked = _pick(raw, kept, raw.buffer)
+    raw.texts.clear()
+    return picked
 
 
 def _pick(raw: RawRows, rows: npt.NDArray[np.intp], buffer: Buffer) -> RawRows:

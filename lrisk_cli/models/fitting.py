@@ -153,7 +153,9 @@ def make_features(design: Design, options: FitOptions, report: Report = silent) 
         """DataError if so many values of each row are too much for the memory limit."""
         if design.allowance is not None:
             mapped = kernel_bytes(rows.shape[0], n_values, flat=options.risk.flat)
-            design.allowance.check_features(design.label, *rows.shape, mapped)
+            design.allowance.check_features(
+                design.label, *rows.shape, mapped, row_bytes=design.encoding.layout.row_bytes
+            )
 
     return build_features(
         rows, asked, constant=constant, seed=seed, report=report, afford=afford,

@@ -139,7 +139,10 @@ def encode_table(
         columns, invalid_as_missing=invalid_as_missing, as_is=as_is, ragged=tally.ragged
     ):
         n_kept = tally.used * kept_bytes
-        table.allowance.check_scoring(table.label, batch.n_rows, encoding.n_columns, n_kept)
+        table.allowance.check_scoring(
+            table.label, batch.n_rows, encoding.n_columns, n_kept,
+            row_bytes=encoding.layout.row_bytes,
+        )  # fmt: skip
         encoded = encoding.encode(batch)
         tally.add(batch, encoded)
         ids: Any = None if id_column is None else batch.columns[id_column]
@@ -179,9 +182,10 @@ def score_together(
     needed = [name for model in models.values() for name in columns_of(model.encoding)]
     columns = list(dict.fromkeys(needed if by is None else [*needed, by]))
     width = max(model.encoding.n_columns for model in models.values())
+    row_bytes = max(model.encoding.layout.row_bytes for model in models.values())
     for batch in table.batches(columns, invalid_as_missing=not strict, ragged=tally.ragged):
         n_kept = tally.used * len(models) * LOSS_BYTES
-        table.allowance.check_scoring(table.label, batch.n_rows, width, n_kept)
+        table.allowance.check_scoring(table.label, batch.n_rows, width, n_kept, row_bytes=row_bytes)
         scored = _score_batch(models, batch)
         for name, digest in (digests or {}).items():
             digest.add(scored[name].encoded.rows, scored[name].known_targets)

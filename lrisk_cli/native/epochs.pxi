@@ -1,5 +1,5 @@
-# Stochastic epochs: LSVRG in lazy form, minibatch SGD, SRDA. Random numbers: xoshiro256+, whose
-# four words of state the caller owns.
+# Stochastic epochs of LSVRG in lazy form. Random numbers: xoshiro256+, whose four words of state
+# the caller owns.
 
 cdef inline uint64_t next_random(uint64_t *s) noexcept nogil:
     cdef uint64_t result = s[0] + s[3], t = s[1] << 17
@@ -94,32 +94,108 @@ cdef inline void settle(double *V, double *s, Py_ssize_t size) noexcept nogil:
     s[0] = 1.0
 
 
+# Rows that are numbers beside codes have V, G and W in slots (native/mixed.pxi), the last of which
+# stands for no code and stays 0. X holds the numbers; there are no codes if X is all there is.
+
+cdef struct CodeRows:
+    const int32_t *codes
+    Py_ssize_t c
+    # Where the slots of the codes begin, and how many slots there are.
+    Py_ssize_t first
+    Py_ssize_t slots
+
+
+cdef CodeRows code_rows(const int32_t[:, ::1] codes, Py_ssize_t first, Py_ssize_t slots):
+    if codes is None or codes.shape[1] == 0:
+        return CodeRows(NULL, 0, first, slots)
+    return CodeRows(&codes[0, 0], codes.shape[1], first, slots)
+
+
+cdef inline void prefetch_parts(const double *x, Py_ssize_t p, CodeRows *of,
+                                Py_ssize_t i) noexcept nogil:
+    """Fetch row i, x its numbers."""
+    prefetch_row(x, p)
+    if of.c:
+        prefetch_codes(of.codes + i * of.c, of.c)
+
+
+cdef inline double difference_of_parts(
+    const double *x, Py_ssize_t p, CodeRows *of, Py_ssize_t i, const double *v, const double *g,
+    double ratio
+) noexcept nogil:
+    """ratio (x_i . g) - x_i . v."""
+    cdef double total = dot_difference(x, v, g, ratio, p)
+    cdef const int32_t *codes
+    if of.c == 0:
+        return total
+    codes = of.codes + i * of.c
+    return total + (ratio * code_sum(g + p, codes, of.c) - code_sum(v + p, codes, of.c))
+
+
+cdef inline void add_parts(
+    double *v, double a, const double *x, Py_ssize_t p, CodeRows *of, Py_ssize_t i
+) noexcept nogil:
+    """v += a x_i."""
+    cdef Py_ssize_t j
+    add_scaled(v, a, x, p)
+    if of.c:
+        for j in range(of.c):
+            v[p + of.codes[i * of.c + j]] += a
+        v[of.slots - 1] = 0.0
+
+
+cdef inline void lane_codes(
+    CodeRows *of, Py_ssize_t i, const double *W, Py_ssize_t width, double *z
+) noexcept nogil:
+    """z += what the codes of row i give, for eight outputs."""
+    cdef Py_ssize_t j, o
+    cdef const double *row
+    for j in range(of.c):
+        row = W + (of.first + of.codes[i * of.c + j]) * width
+        for o in range(LANE):
+            z[o] += row[o]
+
+
+cdef inline void lane_add_codes(
+    CodeRows *of, Py_ssize_t i, double *W, Py_ssize_t width, const double *q
+) noexcept nogil:
+    """W += x_i' q for the codes of row i and eight outputs."""
+    cdef Py_ssize_t j, o
+    cdef double *row
+    for j in range(of.c):
+        row = W + (of.first + of.codes[i * of.c + j]) * width
+        for o in range(LANE):
+            row[o] += q[o]
+    memset(W + (of.slots - 1) * width, 0, LANE * sizeof(double))
+
+
 # factors[i] is step c_i, c_i being n lam_i, or 1 for rows drawn by lam: then one factor serves all.
 
 def lsvrg_squared_steps(const double[:, ::1] X, const double[::1] factors, const double[::1] G,
                         double[::1] V, double[::1] scalars, double step, double l2,
-                        const int32_t[::1] rows):
+                        const int32_t[::1] rows, const int32_t[:, ::1] codes=None):
     """Steps of LSVRG on squared losses, one for each entry of rows."""
     cdef Py_ssize_t d = X.shape[1], n_steps = rows.shape[0], t, i
     cdef Py_ssize_t stride = factors.shape[0] > 1
+    cdef CodeRows of = code_rows(codes, d, V.shape[0])
     cdef double s = scalars[0], rho = 1.0 - step * l2, shrink = 1.0 / rho
     # upscale = 1/s and ratio = b/s are kept up without divisions.
     cdef double upscale = 1.0 / s, ratio = scalars[1] / s, factor, c
     with nogil:
         for t in range(n_steps):
             if t + 2 < n_steps:
-                prefetch_row(&X[rows[t + 2], 0], d)
+                prefetch_parts(&X[rows[t + 2], 0], d, &of, rows[t + 2])
             i = rows[t]
             factor = factors[i * stride]
             if factor != 0:
-                c = dot_difference(&X[i, 0], &V[0], &G[0], ratio, d)
-                add_scaled(&V[0], (factor * shrink) * c, &X[i, 0], d)
+                c = difference_of_parts(&X[i, 0], d, &of, i, &V[0], &G[0], ratio)
+                add_parts(&V[0], (factor * shrink) * c, &X[i, 0], d, &of, i)
             s *= rho
             upscale *= shrink
             ratio += step * upscale
             if s < 1e-100:
                 ratio *= s
-                settle(&V[0], &s, d)
+                settle(&V[0], &s, of.slots)
                 upscale = 1.0
     scalars[0] = s
     scalars[1] = ratio * s
@@ -127,27 +203,32 @@ def lsvrg_squared_steps(const double[:, ::1] X, const double[::1] factors, const
 
 def lsvrg_binary_steps(const double[:, ::1] X, const double[::1] factors,
                        const double[:, ::1] records, const double[::1] G, double[::1] V,
-                       double[::1] scalars, double step, double l2, const int32_t[::1] rows):
+                       double[::1] scalars, double step, double l2, const int32_t[::1] rows,
+                       const int32_t[:, ::1] codes=None):
     """Steps of LSVRG on two-class logistic losses; records[i] = (x_i . wbar, its sigmoid)."""
     cdef Py_ssize_t d = X.shape[1], n_steps = rows.shape[0], t, i
     cdef Py_ssize_t stride = factors.shape[0] > 1
+    cdef CodeRows of = code_rows(codes, d, V.shape[0])
     cdef double s = scalars[0], b = scalars[1], rho = 1.0 - step * l2, shrink = 1.0 / rho
-    cdef double upscale = 1.0 / s, factor, z
+    cdef double upscale = 1.0 / s, factor, z, change
     with nogil:
         for t in range(n_steps):
             if t + 2 < n_steps:
                 lrisk_prefetch(&records[rows[t + 2], 0])
-                prefetch_row(&X[rows[t + 2], 0], d)
+                prefetch_parts(&X[rows[t + 2], 0], d, &of, rows[t + 2])
             i = rows[t]
             upscale *= shrink
             factor = factors[i * stride]
             if factor != 0:
-                z = records[i, 0] - s * dot_difference(&X[i, 0], &V[0], &G[0], b / s, d)
-                add_scaled(&V[0], (factor * upscale) * (records[i, 1] - sigmoid(z)), &X[i, 0], d)
+                z = records[i, 0] - s * difference_of_parts(
+                    &X[i, 0], d, &of, i, &V[0], &G[0], b / s
+                )
+                change = records[i, 1] - sigmoid(z)
+                add_parts(&V[0], (factor * upscale) * change, &X[i, 0], d, &of, i)
             s *= rho
             b = rho * b + step
             if s < 1e-100:
-                settle(&V[0], &s, d)
+                settle(&V[0], &s, of.slots)
                 upscale = 1.0
     scalars[0] = s
     scalars[1] = b
@@ -156,27 +237,31 @@ def lsvrg_binary_steps(const double[:, ::1] X, const double[::1] factors,
 def lsvrg_margin_steps(const double[:, ::1] X, int loss, double parameter,
                        const double[:, ::1] y, const double[::1] factors,
                        const double[:, ::1] records, const double[::1] G, double[::1] V,
-                       double[::1] scalars, double step, double l2, const int32_t[::1] rows):
+                       double[::1] scalars, double step, double l2, const int32_t[::1] rows,
+                       const int32_t[:, ::1] codes=None):
     """Steps of LSVRG on any loss of one margin; records[i] = (x_i . wbar, the derivative there)."""
     cdef Py_ssize_t d = X.shape[1], n_steps = rows.shape[0], t, i
     cdef Py_ssize_t stride = factors.shape[0] > 1
+    cdef CodeRows of = code_rows(codes, d, V.shape[0])
     cdef double s = scalars[0], b = scalars[1], rho = 1.0 - step * l2, shrink = 1.0 / rho
     cdef double upscale = 1.0 / s, factor, z, change
     with nogil:
         for t in range(n_steps):
             if t + 2 < n_steps:
-                prefetch_row(&X[rows[t + 2], 0], d)
+                prefetch_parts(&X[rows[t + 2], 0], d, &of, rows[t + 2])
             i = rows[t]
             upscale *= shrink
             factor = factors[i * stride]
             if factor != 0:
-                z = records[i, 0] - s * dot_difference(&X[i, 0], &V[0], &G[0], b / s, d)
+                z = records[i, 0] - s * difference_of_parts(
+                    &X[i, 0], d, &of, i, &V[0], &G[0], b / s
+                )
                 change = records[i, 1] - margin_derivative(loss, parameter, z, &y[i, 0])
-                add_scaled(&V[0], (factor * upscale) * change, &X[i, 0], d)
+                add_parts(&V[0], (factor * upscale) * change, &X[i, 0], d, &of, i)
             s *= rho
             b = rho * b + step
             if s < 1e-100:
-                settle(&V[0], &s, d)
+                settle(&V[0], &s, of.slots)
                 upscale = 1.0
     scalars[0] = s
     scalars[1] = b
@@ -185,20 +270,22 @@ def lsvrg_margin_steps(const double[:, ::1] X, int loss, double parameter,
 def lsvrg_multinomial_steps(const double[:, ::1] X, const double[::1] factors,
                             const double[:, :, ::1] records, const double[:, ::1] G,
                             double[:, ::1] V, double[::1] scalars, double step, double l2,
-                            const int32_t[::1] rows, double[:, ::1] z):
+                            const int32_t[::1] rows, double[:, ::1] z,
+                            const int32_t[:, ::1] codes=None):
     """Steps of LSVRG on multinomial losses; G, V (d, width), width a multiple of 8.
 
     records[i] = (x_i Wbar, softmax(x_i Wbar)), each padded to width; z: (2, width) scratch.
     """
     cdef Py_ssize_t d = X.shape[1], width = V.shape[1], n_steps = rows.shape[0], t, i, c
     cdef Py_ssize_t stride = factors.shape[0] > 1, lane
+    cdef CodeRows of = code_rows(codes, d, V.shape[0])
     cdef double s = scalars[0], b = scalars[1], rho = 1.0 - step * l2, shrink = 1.0 / rho
     cdef double upscale = 1.0 / s, weight, top, total
     with nogil:
         for t in range(n_steps):
             if t + 2 < n_steps:
                 prefetch_row(&records[rows[t + 2], 0, 0], 2 * width)
-                prefetch_row(&X[rows[t + 2], 0], d)
+                prefetch_parts(&X[rows[t + 2], 0], d, &of, rows[t + 2])
             i = rows[t]
             upscale *= shrink
             weight = factors[i * stride] * upscale
@@ -208,6 +295,9 @@ def lsvrg_multinomial_steps(const double[:, ::1] X, const double[::1] factors,
                     c = lane * LANE
                     lane_dot(&X[i, 0], &V[0, c], d, width, &z[0, c])
                     lane_dot(&X[i, 0], &G[0, c], d, width, &z[1, c])
+                    if of.c:
+                        lane_codes(&of, i, &V[0, c], width, &z[0, c])
+                        lane_codes(&of, i, &G[0, c], width, &z[1, c])
                     top = max(top, lane_margins(&z[0, c], s, b, &z[1, c], &records[i, 0, c]))
                 total = 0
                 for lane in range(width // LANE):
@@ -216,10 +306,12 @@ def lsvrg_multinomial_steps(const double[:, ::1] X, const double[::1] factors,
                     c = lane * LANE
                     lane_difference(&z[0, c], weight / total, weight, &records[i, 1, c])
                     lane_add(&V[0, c], &X[i, 0], &z[0, c], d, width)
+                    if of.c:
+                        lane_add_codes(&of, i, &V[0, c], width, &z[0, c])
             s *= rho
             b = rho * b + step
             if s < 1e-100:
-                settle(&V[0, 0], &s, d * width)
+                settle(&V[0, 0], &s, of.slots * width)
                 upscale = 1.0
     scalars[0] = s
     scalars[1] = b
@@ -233,168 +325,3 @@ def yardstick_steps(const double[:, ::1] X, double[::1] v, double factor, const 
             if t + 2 < n_steps:
                 prefetch_row(&X[rows[t + 2], 0], d)
             add_scaled(&v[0], -factor * dot(&X[rows[t], 0], &v[0], d), &X[rows[t], 0], d)
-
-
-# Minibatch methods: m rows without replacement, weighed by the spectrum of m bins; where rows have
-# masses, m independent draws in proportion to these.
-
-# Where a target takes several numbers, those of row i begin at i * width.
-
-cdef struct Batch:
-    int loss
-    double parameter
-    Py_ssize_t width
-    Py_ssize_t d
-    Py_ssize_t k
-    Py_ssize_t m
-    double *margins
-    double *losses
-    int32_t *order
-    int32_t *pool
-    const double *keep
-    const int32_t *other
-
-
-cdef inline void draw_batch(Batch *batch, uint64_t *rng, Py_ssize_t n) noexcept nogil:
-    """Put m rows, drawn without replacement or by the table, at the front of the pool."""
-    cdef Py_ssize_t t, other
-    cdef int32_t kept
-    if batch.keep != NULL:
-        for t in range(batch.m):
-            batch.pool[t] = draw_by_table(batch.keep, batch.other, n, rng)
-        return
-    for t in range(batch.m):
-        other = t + random_below(rng, <uint32_t>(n - t))
-        kept = batch.pool[t]
-        batch.pool[t] = batch.pool[other]
-        batch.pool[other] = kept
-
-
-cdef inline double row_loss(
-    Batch *batch, Py_ssize_t b, const double *y, const int32_t *labels
-) noexcept nogil:
-    """Loss of the b-th row of the batch from its margins."""
-    cdef int32_t i = batch.pool[b]
-    cdef double *z = batch.margins + b * batch.k
-    if batch.loss == MULTINOMIAL:
-        return multinomial_loss(z, batch.k, labels[i])
-    return margin_loss(batch.loss, batch.parameter, z[0], y + i * batch.width)
-
-
-cdef inline void margins_to_slopes(
-    Batch *batch, Py_ssize_t b, double weight, const double *y, const int32_t *labels
-) noexcept nogil:
-    """Margins of the b-th row <- weight times the slope of its loss."""
-    cdef int32_t i = batch.pool[b]
-    cdef double *z = batch.margins + b * batch.k
-    cdef Py_ssize_t c
-    if batch.loss == MULTINOMIAL:
-        softmax(z, z, batch.k)
-        z[labels[i]] -= 1.0
-        for c in range(batch.k):
-            z[c] *= weight
-        return
-    z[0] = weight * margin_derivative(batch.loss, batch.parameter, z[0], y + i * batch.width)
-
-
-cdef inline void sort_batch(Batch *batch) noexcept nogil:
-    """order <- positions of the batch by ascending loss (insertion: batches are small)."""
-    cdef Py_ssize_t b, at
-    for b in range(batch.m):
-        at = b
-        while at > 0 and batch.losses[batch.order[at - 1]] > batch.losses[b]:
-            batch.order[at] = batch.order[at - 1]
-            at -= 1
-        batch.order[at] = b
-
-
-cdef void batch_subgradient(
-    Batch *batch, const double[:, ::1] X, const double *y, const int32_t *labels,
-    const double[::1] sigma, const double *W, double *gradient
-) noexcept nogil:
-    """gradient += sum_j sigma_j grad l_(j)(W) over the batch at the front of the pool."""
-    cdef Py_ssize_t b, j, c
-    cdef const double *x
-    cdef double total
-    for b in range(batch.m):
-        x = &X[batch.pool[b], 0]
-        if batch.k == 1:
-            batch.margins[b] = dot(x, W, batch.d)
-        else:
-            for c in range(batch.k):
-                total = 0
-                for j in range(batch.d):
-                    total += x[j] * W[j * batch.k + c]
-                batch.margins[b * batch.k + c] = total
-        batch.losses[b] = row_loss(batch, b, y, labels)
-    sort_batch(batch)
-    for j in range(batch.m):
-        b = batch.order[j]
-        if sigma[j] != 0:
-            margins_to_slopes(batch, b, sigma[j], y, labels)
-            add_outer(gradient, &X[batch.pool[b], 0], batch.margins + b * batch.k,
-                      batch.d, batch.k)
-
-
-def sgd_steps(int loss, const double[:, ::1] X, const double[::1] y, const int32_t[::1] labels,
-              const double[::1] sigma, double[:, ::1] W, double[:, ::1] average, double step,
-              double delay, double l2, Py_ssize_t first, Py_ssize_t n_steps, uint64_t[::1] rng,
-              int32_t[::1] pool, double[:, ::1] margins, double[::1] losses,
-              int32_t[::1] order, double[:, ::1] gradient, double parameter=0.0,
-              const double[::1] keep=None, const int32_t[::1] other=None):
-    """Subgradient steps W <- (1 - eta mu) W - eta v of batches, and the running mean of W.
-
-    eta = step, or 1 / (mu (t + delay)) at step t (from first on) when step is 0. y or labels may be
-    empty, as the loss needs the other; parameter: that of the loss, if it has one. keep, other: the
-    table to draw rows by (see prepare_draws), if any.
-    """
-    cdef Py_ssize_t size = W.shape[0] * W.shape[1], t, j
-    cdef double eta
-    cdef Batch batch = Batch(loss, parameter, y.shape[0] // X.shape[0], W.shape[0], W.shape[1],
-                             sigma.shape[0], &margins[0, 0], &losses[0], &order[0], &pool[0],
-                             NULL, NULL)
-    cdef const double *targets = &y[0] if y.shape[0] > 0 else NULL
-    cdef const int32_t *codes = &labels[0] if labels.shape[0] > 0 else NULL
-    if keep is not None and other is not None:
-        batch.keep = &keep[0]
-        batch.other = &other[0]
-    cdef double *w = &W[0, 0]
-    cdef double *mean = &average[0, 0]
-    cdef double *g = &gradient[0, 0]
-    with nogil:
-        for t in range(first, first + n_steps):
-            eta = step if step > 0 else 1.0 / (l2 * (t + delay))
-            draw_batch(&batch, &rng[0], X.shape[0])
-            memset(g, 0, size * sizeof(double))
-            batch_subgradient(&batch, X, targets, codes, sigma, w, g)
-            for j in range(size):
-                mean[j] += (w[j] - mean[j]) / t
-                w[j] = (1.0 - eta * l2) * w[j] - eta * g[j]
-
-
-def srda_steps(int loss, const double[:, ::1] X, const double[::1] y, const int32_t[::1] labels,
-               const double[::1] sigma, double[:, ::1] W, double[:, ::1] gradient_sum,
-               double step, double l2, Py_ssize_t first, Py_ssize_t n_steps,
-               uint64_t[::1] rng, int32_t[::1] pool, double[:, ::1] margins,
-               double[::1] losses, int32_t[::1] order, double parameter=0.0,
-               const double[::1] keep=None, const int32_t[::1] other=None):
-    """Regularised dual averaging: after t steps W = -gradient_sum / (mu t + 1/step)."""
-    cdef Py_ssize_t size = W.shape[0] * W.shape[1], t, j
-    cdef double factor
-    cdef Batch batch = Batch(loss, parameter, y.shape[0] // X.shape[0], W.shape[0], W.shape[1],
-                             sigma.shape[0], &margins[0, 0], &losses[0], &order[0], &pool[0],
-                             NULL, NULL)
-    cdef const double *targets = &y[0] if y.shape[0] > 0 else NULL
-    cdef const int32_t *codes = &labels[0] if labels.shape[0] > 0 else NULL
-    if keep is not None and other is not None:
-        batch.keep = &keep[0]
-        batch.other = &other[0]
-    cdef double *w = &W[0, 0]
-    cdef double *total = &gradient_sum[0, 0]
-    with nogil:
-        for t in range(first, first + n_steps):
-            draw_batch(&batch, &rng[0], X.shape[0])
-            batch_subgradient(&batch, X, targets, codes, sigma, w, total)
-            factor = -1.0 / (l2 * t + 1.0 / step)
-            for j in range(size):
-                w[j] = factor * total[j]

@@ -133,15 +133,6 @@ def standardize_rows(const double[:, ::1] raw, const double[::1] means, const do
                 X[i, columns[j]] = (raw[i, j] - means[j]) / scales[j]
 
 
-def mark_codes(const int32_t[::1] codes, Py_ssize_t first, double[:, ::1] X):
-    """X[i, first + codes[i]] = 1 where there is a code."""
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(codes.shape[0]):
-            if codes[i] >= 0:
-                X[i, first + codes[i]] = 1.0
-
-
 cdef extern from "native/quotes.h" nogil:
     bint regular_quotes(const unsigned char *text, Py_ssize_t size, unsigned char delimiter,
                         Py_ssize_t *end, int *open)

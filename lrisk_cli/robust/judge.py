@@ -137,7 +137,9 @@ def _remote(rows: Rows, n_columns: int) -> Flags:
     """Rows far out in one of their columns. (n,)."""
     n = rows.shape[0]
     remote = np.zeros(n, np.bool_)
-    for j in range(n_columns):
+    for j in rows.number_columns().tolist():
+        if j >= n_columns:
+            break
         column = rows.column(j)
         centre = float(np.median(column))
         mad = MAD_TO_DEVIATION * float(np.median(np.abs(column - centre)))

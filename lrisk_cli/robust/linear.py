@@ -57,7 +57,6 @@ ANYWHERE = 6.0
 # for each column remain. Cells farther out than FARTHEST count as that.
 REMOTE, FEWEST_NEAR, FARTHEST = 10.0, 4, 1e100
 RIDGE, TINY, MOST_LEVERAGE = 1e-10, 1e-300, 0.98
-CHUNK = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -365,11 +364,8 @@ def _leverages(rows: Rows, w: Array) -> Array:
     """x_i' (sum_j w_j x_j x_j')^-1 x_i. (n,)."""
     G = rows.gram(w)
     _lift(G)
-    inverse, found = np.linalg.inv(G), np.empty(rows.shape[0])
-    for start in range(0, len(found), CHUNK):
-        some = slice(start, start + CHUNK)
-        A = rows.dense_rows(some)
-        found[some] = np.einsum("ij,ij->i", A @ inverse, A)
+    inverse = np.asarray(np.linalg.inv(G), np.float64)
+    found = rows.quadratic_forms(inverse)
     return np.maximum(found, 0.0, out=found)
 
 

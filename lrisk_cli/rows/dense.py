@@ -21,6 +21,7 @@ GRAM_CHUNK = 2048
 MARGIN_CHUNK = 256
 MAGNITUDE_CHUNK = 256
 VARIANCE_CHUNK = 1024
+FORM_CHUNK = 4096
 # Up to this many columns a kernel of our own is faster than BLAS; the rows it takes at a time.
 NARROW, NARROW_CHUNK = 64, 16
 # Roundings of a partial sum of rows in the kernel that combines them: 256 groups of four.
@@ -128,6 +129,13 @@ class DenseRows:
         core.row_norms(self._X, norms)
         return norms
 
+    def quadratic_forms(self, A: Array) -> Array:
+        found = np.empty(len(self._X))
+        for start in range(0, len(found), FORM_CHUNK):
+            some = self._X[start : start + FORM_CHUNK]
+            found[start : start + FORM_CHUNK] = np.einsum("ij,ij->i", some @ A, some)
+        return found
+
     def block_sums(self, coefs: Array, rows: Index, sizes: Index) -> Array:
         sums = np.empty((len(sizes), self._X.shape[1]))
         core.block_sums(self._X, coefs, rows, sizes, sums)
@@ -156,6 +164,10 @@ class DenseRows:
     def column(self, j: int) -> Array:
         """A view of it."""
         return self._X[:, j]
+
+    def number_columns(self) -> Index:
+        """All of them: what they hold is not looked at."""
+        return np.arange(self._X.shape[1])
 
     def all_marked(self, columns: slice) -> bool:
         return bool(self._X[:, columns].any(axis=1).all())

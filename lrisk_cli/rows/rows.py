@@ -74,6 +74,9 @@ class Rows(Protocol):
     def row_norms(self) -> Array:
         """||x_i||^2. (n,)."""
 
+    def quadratic_forms(self, A: Array) -> Array:
+        """x_i' A x_i for a symmetric matrix A. (n,)."""
+
     def block_sums(self, coefs: Array, rows: Index, sizes: Index) -> Array:
         """sum coefs_i x_i over blocks of rows, divided by the root of their size. (blocks, d).
 
@@ -97,6 +100,9 @@ class Rows(Protocol):
 
     def column(self, j: int) -> Array:
         """The numbers of one column, to be read only. (n,)."""
+
+    def number_columns(self) -> Index:
+        """The columns that may hold other numbers than 0 and 1, ascending."""
 
     def all_marked(self, columns: slice) -> bool:
         """Whether every row has a number other than 0 in one of these columns."""

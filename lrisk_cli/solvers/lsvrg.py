@@ -174,7 +174,7 @@ def _run(job: Job) -> Solution:
 OPTIONS = "step theory step_grid epoch_length checkpoint_probability sampling max_epochs"
 SPEC = SolverSpec(
     _run,
-    needs=frozenset({Need.DENSE_ROWS, Need.ROW_RISK}),
+    needs=frozenset({Need.ROWS_IN_MEMORY, Need.ROW_RISK}),
     options=frozenset(OPTIONS.split()),
     suits=_suits,
 )

@@ -94,7 +94,7 @@ def _run(job: Job) -> Solution:
 
 SPEC = SolverSpec(
     _run,
-    needs=frozenset({Need.DENSE_ROWS, Need.ROW_RISK}),
+    needs=frozenset({Need.ROWS_IN_MEMORY, Need.ROW_RISK}),
     options=frozenset({"step", "decay", "step_delay", "step_grid", "batch_size", "max_epochs"}),
     check=_check,
 )

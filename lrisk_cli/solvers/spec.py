@@ -55,7 +55,7 @@ class Need(StrEnum):
 
     CONVEX_RISK = "a convex risk"
     FALLING_RISK = "a falling risk"
-    DENSE_ROWS = "dense rows"
+    ROWS_IN_MEMORY = "rows in memory"
     ROW_RISK = "a risk of rows"
     SMOOTH_LOSS = "a loss without kinks"
 

@@ -65,6 +65,6 @@ def _run(job: Job) -> Solution:
 
 SPEC = SolverSpec(
     _run,
-    needs=frozenset({Need.DENSE_ROWS, Need.ROW_RISK}),
+    needs=frozenset({Need.ROWS_IN_MEMORY, Need.ROW_RISK}),
     options=frozenset({"step", "step_grid", "batch_size", "max_epochs"}),
 )

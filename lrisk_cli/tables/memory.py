@@ -31,21 +31,32 @@ class Allowance:
     n_bytes: int
     named: bool
 
-    def check(self, label: str, n_rows: int, n_columns: int, n_texts: int = 0) -> None:
-        """DataError if so many numbers, and so many bytes of texts beside them, are too much."""
-        needed = n_rows * (n_columns * NUMBER_BYTES + ROW_BYTES) + n_texts
+    def check(
+        self, label: str, n_rows: int, n_columns: int, n_texts: int = 0, *, row_bytes: int = 0
+    ) -> None:
+        """DataError if a design, and so many bytes of texts beside it, are too much.
+
+        row_bytes: what a row of the design takes, if its columns are not a number each.
+        """
+        needed = n_rows * ((row_bytes or n_columns * NUMBER_BYTES) + ROW_BYTES) + n_texts
         if needed <= self.n_bytes:
             return
         texts = " and its texts" if n_texts else ""
+        # Categories that are stored as codes take the same, however many there are.
+        coded = 0 < row_bytes < n_columns * NUMBER_BYTES
+        remedy = f"{opt('exclude')} columns" + (
+            " or" if coded else f", lower {opt('max_categories')}, or"
+        )
         raise DataError(
             f"{label}: a design of {n_rows} rows x {n_columns} columns{texts} takes at least "
-            f"{spell_size(needed)}, more than {self}; {opt('exclude')} columns, lower "
-            f"{opt('max_categories')}, or read fewer rows"
+            f"{spell_size(needed)}, more than {self}; {remedy} read fewer rows"
         )
 
-    def check_features(self, label: str, n_rows: int, n_columns: int, n_bytes: int) -> None:
+    def check_features(
+        self, label: str, n_rows: int, n_columns: int, n_bytes: int, *, row_bytes: int
+    ) -> None:
         """DataError if a design and what a fit makes of its rows by a kernel are too much."""
-        needed = n_rows * (n_columns * NUMBER_BYTES + ROW_BYTES) + n_bytes
+        needed = n_rows * (row_bytes + ROW_BYTES) + n_bytes
         if needed > self.n_bytes:
             raise DataError(
                 f"{label}: a design of {n_rows} rows x {n_columns} columns and its kernel features "
@@ -53,12 +64,14 @@ class Allowance:
                 "allow more, or read fewer rows"
             )
 
-    def check_scoring(self, label: str, n_rows: int, n_columns: int, n_kept: int) -> None:
-        """DataError if a batch of rows as numbers, and what is kept of other rows, are too much.
+    def check_scoring(
+        self, label: str, n_rows: int, n_columns: int, n_kept: int, *, row_bytes: int
+    ) -> None:
+        """DataError if a batch of encoded rows, and what is kept of other rows, are too much.
 
         n_kept: bytes kept of the rows scored so far.
         """
-        needed = n_rows * n_columns * NUMBER_BYTES + n_kept
+        needed = n_rows * row_bytes + n_kept
         if needed <= self.n_bytes:
             return
         kept = f", beside {spell_size(n_kept)} kept of the rows before it," if n_kept else ""

@@ -16,7 +16,15 @@ from hypothesis import strategies as st
 
 from helpers.matrix import matrix
 from helpers.program import document, lrisk, refusal
-from lrisk_cli.design.dates import MONTHS, PARTS, WEEKDAYS, Calendar, spell_date, write_parts
+from lrisk_cli.design.dates import (
+    MONTHS,
+    PARTS,
+    WEEKDAYS,
+    Calendar,
+    part_codes,
+    part_waves,
+    spell_date,
+)
 from lrisk_cli.design.design import Design, DesignOptions, build_design
 from lrisk_cli.design.planning import plan_design
 from lrisk_cli.models import model_text as modeltext
@@ -67,8 +75,10 @@ def hourly(n_rows: int, step: timedelta = timedelta(hours=7)) -> list[datetime]:
 @settings(deadline=None)
 @given(st.lists(MOMENTS, min_size=1, max_size=20))
 def test_parts_are_those_of_the_standard_library(moments):
-    found = np.empty((len(moments), len(PARTS)))
-    write_parts(np.array([days_since(moment) for moment in moments]), PARTS, found)
+    days = np.array([days_since(moment) for moment in moments])
+    found, codes = np.zeros((len(moments), len(PARTS))), part_codes(days, PARTS)
+    np.put_along_axis(found, codes, 1.0, axis=1)
+    found[:, -4:] = part_waves(days, PARTS)
     np.testing.assert_allclose(found, [parts_of(moment) for moment in moments], atol=1e-15)
 
 

@@ -39,9 +39,10 @@ def test_a_dry_run_tells_what_the_fit_then_does(tmp_path, missing):
     assert plan["design"]["rows"] == done["rows"]["used"]
     n_coefficients = len(document(lrisk(folder, "show", "m.json", "--json"))["coefficients"])
     assert plan["design"]["columns"] in (n_coefficients, n_coefficients + 1)
-    assert plan["design"]["bytes"] == 8 * plan["design"]["rows"] * plan["design"]["columns"]
     widths = {feature["name"]: feature["columns"] for feature in plan["features"]}
     marked = missing == "impute"
+    # Area, rooms and the constant are numbers; house, colour and its indicator are codes.
+    assert plan["design"]["bytes"] == (8 * 3 + 4 * (2 + marked)) * plan["design"]["rows"]
     assert widths == {"house": 51, "area": 1, "color": 3 + marked, "rooms": 1}
     told = lrisk(folder, *command[:-2], "--dry-run").stdout
     assert "nothing was fitted and nothing written" in told
@@ -53,8 +54,8 @@ def test_a_dry_run_refuses_what_the_fit_would_refuse(tmp_path):
     run = lrisk(folder, "fit", "bad.csv", "--target", "y", "--dry-run")
     assert "bad.csv, column 'x', row 1: the cell is missing" in refusal(run, 3)
     run = lrisk(folder, "fit", "houses.csv", "--target", "price", "--dry-run",
-                "--memory-limit", "100KB", "--max-categories", "300")  # fmt: skip
-    assert "more than --memory-limit 100 KB" in refusal(run, 3)
+                "--memory-limit", "10KB", "--max-categories", "300")  # fmt: skip
+    assert "more than --memory-limit 10 KB" in refusal(run, 3)
     kernel = ["--dry-run", "--quiet", "--kernel", "rbf"]
     run = lrisk(folder, "fit", "houses.csv", "--target", "price", *kernel, "--rank", "auto")
     assert "cannot foresee how many landmarks --rank auto takes" in refusal(run, 2)

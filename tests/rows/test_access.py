@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lrisk_cli.rows.dense import DenseRows
+from lrisk_cli.rows.mixed import MixedRows
 from lrisk_cli.rows.rows import Rows
 
 PACKAGE = Path(__file__).parents[2] / "lrisk_cli"
@@ -103,16 +104,16 @@ def declared_rows(tree: ast.AST) -> frozenset[str]:
     found = set()
     for node in ast.walk(tree):
         match node:
-            case ast.arg(arg=name, annotation=ast.Name(id="Rows" | "DenseRows")):
+            case ast.arg(arg=name, annotation=ast.Name(id="Rows" | "DenseRows" | "MixedRows")):
                 found.add(name)
             case ast.AnnAssign(
                 target=ast.Name(id=name) | ast.Attribute(attr=name),
-                annotation=ast.Name(id="Rows" | "DenseRows"),
+                annotation=ast.Name(id="Rows" | "DenseRows" | "MixedRows"),
             ):
                 found.add(name)
             case ast.Assign(
                 targets=[ast.Name(id=name) | ast.Attribute(attr=name)],
-                value=ast.Call(func=ast.Name(id="DenseRows")),
+                value=ast.Call(func=ast.Name(id="DenseRows" | "MixedRows")),
             ):
                 found.add(name)
     return frozenset(found - FIELDS)
@@ -126,7 +127,7 @@ def is_rows(node: ast.AST, parameters: frozenset[str]) -> bool:
             return holder in HOLDERS and field in FIELDS
         case ast.Call(func=ast.Attribute(attr="take", value=inner)):
             return is_rows(inner, parameters)
-        case ast.Call(func=ast.Name(id="DenseRows")):
+        case ast.Call(func=ast.Name(id="DenseRows" | "MixedRows")):
             return True
     return False
 
@@ -152,7 +153,7 @@ def rows_in(function: ast.AST, outside: frozenset[str]) -> frozenset[str]:
     every = function.args
     own = [*every.posonlyargs, *every.args, *every.kwonlyargs]
     typed = {each.arg for each in own if isinstance(each.annotation, ast.Name)
-             and each.annotation.id in {"Rows", "DenseRows"}}  # fmt: skip
+             and each.annotation.id in {"Rows", "DenseRows", "MixedRows"}}  # fmt: skip
     return (outside - {each.arg for each in own}) | frozenset(typed)
 
 
@@ -263,5 +264,5 @@ def test_the_kernels_are_found():
 
 def test_rows_cannot_be_indexed_or_multiplied():
     array_like = {"__getitem__", "__len__", "__iter__", "__matmul__", "__rmatmul__", "__array__"}
-    for kind in (Rows, DenseRows):
+    for kind in (Rows, DenseRows, MixedRows):
         assert not array_like & set(dir(kind))

@@ -66,6 +66,10 @@ class ColumnSurvey(ABC):
     def n_values(self, max_categories: int) -> int:
         """How many columns of X the values take."""
 
+    def value_spans(self, max_categories: int) -> tuple[tuple[int, int], ...]:
+        """Start and stop of those that a code column can stand for; see `Feature.code_spans`."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature(ABC):
@@ -107,6 +111,10 @@ class Feature(ABC):
     @abstractmethod
     def value_names(self) -> tuple[str, ...]:
         """Names of the columns of X that its values take."""
+
+    def value_spans(self) -> tuple[tuple[int, int], ...]:
+        """The same of the columns of its values alone."""
+        return ()
 
     @abstractmethod
     def check_cells(self, cells: Any, label: str) -> Array | Texts:
@@ -157,6 +165,11 @@ class Feature(ABC):
     def n_columns(self) -> int:
         """How many columns of X it takes."""
         return self.n_values + self.indicator
+
+    def code_spans(self) -> tuple[tuple[int, int], ...]:
+        """Start and stop of those of its columns of which at most one is 1 and the others are 0."""
+        n_values = self.n_values
+        return (*self.value_spans(), *((n_values, n_values + 1),) * self.indicator)
 
     @property
     def column_names(self) -> tuple[str, ...]:

@@ -110,6 +110,10 @@ class CategoryFeature(Feature):
         texts = (*self.categories, *(OTHER,) * self.other)
         return tuple(f"{self.name}={text}" for text in texts)
 
+    def value_spans(self) -> tuple[tuple[int, int], ...]:
+        """All of them."""
+        return ((0, self.n_values),)
+
     def positions(self, texts: Sequence[str]) -> Codes:
         """The one-hot column of each text, -1 for none; then that of a missing cell."""
         column = {text: position for position, text in enumerate(self.categories)}
@@ -178,3 +182,7 @@ class CategorySurvey(ColumnSurvey):
         """How many columns of X the values take."""
         n_seen = len(self._seen)
         return min(n_seen, max_categories) + (n_seen > max_categories)
+
+    def value_spans(self, max_categories: int) -> tuple[tuple[int, int], ...]:
+        """All of them."""
+        return ((0, self.n_values(max_categories)),)

@@ -14,10 +14,18 @@ from lrisk_cli.design.columns.base import (
     NumberCells,
 )
 from lrisk_cli.design.columns.number import NumberFeature, learn_number, number_from_json
-from lrisk_cli.design.dates import PARTS, WAVES, Calendar, spell_date, write_parts
+from lrisk_cli.design.dates import (
+    PARTS,
+    WAVES,
+    Calendar,
+    part_codes,
+    part_spans,
+    part_waves,
+    spell_date,
+)
 from lrisk_cli.native.medians import lower_median
 from lrisk_cli.tables.cells import Texts
-from lrisk_cli.types import Array, Flags
+from lrisk_cli.types import Array, Codes, Flags
 
 BLOCK_DAYS = 1 << 16
 
@@ -75,9 +83,19 @@ class DateFeature(NumberFeature):
         """ "day.days", "day.month=Jan" and so on."""
         return tuple(f"{self.name}.{part}" for part in ("days", *self.parts))
 
-    def write_extra(self, numbers: Array, out: Array) -> None:
-        """Write the parts of the calendar."""
-        write_parts(numbers, self.parts, out)
+    def value_spans(self) -> tuple[tuple[int, int], ...]:
+        """Months and weekdays."""
+        return _after_days(self.parts)
+
+    def extra_codes(self, numbers: Array) -> Codes:
+        """Month and weekday."""
+        found = part_codes(numbers, self.parts)
+        found[found >= 0] += 1
+        return found
+
+    def extra_numbers(self, numbers: Array) -> Array:
+        """The waves."""
+        return part_waves(numbers, self.parts)
 
     def describe_usual(self, x: Array) -> str:
         """The usual date, as any other."""
@@ -105,3 +123,12 @@ class DateSurvey(ColumnSurvey):
     def n_values(self, max_categories: int) -> int:
         """How many columns of X the values take."""
         return 1 + len(self._calendar.parts)
+
+    def value_spans(self, max_categories: int) -> tuple[tuple[int, int], ...]:
+        """Months and weekdays."""
+        return _after_days(self._calendar.parts)
+
+
+def _after_days(parts: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Spans of the parts where these follow the days."""
+    return tuple((start + 1, stop + 1) for start, stop in part_spans(parts))

@@ -22,7 +22,7 @@ from lrisk_cli.errors import DataError, opt
 from lrisk_cli.native.medians import weighted_median
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.cells import Texts
-from lrisk_cli.types import Array, Flags
+from lrisk_cli.types import Array, Codes, Flags
 
 # Undoing the standardisation leaves this fraction of rounding where the cell was 0.
 _ROUNDING = 1e-12
@@ -80,8 +80,13 @@ class NumberFeature(Feature):
         """Names of the columns of X that its values take."""
         return (self.name,)
 
-    def write_extra(self, numbers: Array, out: Array) -> None:
-        """Write the columns after the first, of which plain numbers have none."""
+    def extra_codes(self, numbers: Array) -> Codes:
+        """Which of its columns is 1, for each of `value_spans`; -1 for none. (n, spans)."""
+        return np.empty((len(numbers), 0), np.int32)
+
+    def extra_numbers(self, numbers: Array) -> Array:
+        """Its other columns after the first, the last of its values. (n, such columns)."""
+        return np.empty((len(numbers), 0))
 
     def check_cells(self, cells: Any, label: str) -> Array | Texts:
         """The cells as numbers; DataError where they are text."""
@@ -118,8 +123,10 @@ class NumberFeature(Feature):
 
     def _set_extra(self, x: Array) -> None:
         """Let the columns after the first say what the first does. x: (its columns,)."""
-        if self.n_values > 1:
-            self.write_extra(self.mean + self.scale * x[:1], x[np.newaxis, 1 : self.n_values])
+        cell = self.mean + self.scale * x[:1]
+        ones, others = self.extra_codes(cell)[0], self.extra_numbers(cell)[0]
+        x[ones[ones >= 0]] = 1.0
+        x[self.n_values - len(others) : self.n_values] = others
 
     def describe(self, x: Array) -> str:
         """The number in the file."""
