@@ -1,4 +1,4 @@
-"""Raw rows of a table -> rows of X, in the memory that the raw ones take."""
+"""Raw rows of a table -> rows of X, in the memory of the raw numbers."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from lrisk_cli.types import Codes
 
 
 def encode_raw(label: str, raw: RawRows, encoding: Encoding) -> Rows:
-    """Standardised numbers in place of the raw ones, codes in place of the texts, which are gone.
+    """Standardised numbers in place of the raw ones, codes instead of the texts, which are let go.
 
     label: names the table in messages.
     """
@@ -35,7 +35,7 @@ def encode_raw(label: str, raw: RawRows, encoding: Encoding) -> Rows:
 
 
 def _positions(label: str, raw: RawRows, encoding: Encoding) -> list[Codes]:
-    """Of each category feature the column of each row, in the memory of the codes of the texts."""
+    """Of each category feature the column of each row; the texts are let go one by one."""
     found = []
     for feature in encoding.categories:
         texts = raw.texts.pop(0)
@@ -48,5 +48,5 @@ def _positions(label: str, raw: RawRows, encoding: Encoding) -> list[Codes]:
                 text = texts.values[texts.codes[row]]
                 raise unseen_cell(label, feature.name, int(raw.rows[row]), text)
         # Wrapped, code -1 finds the missing cell at the end.
-        found.append(np.take(places, texts.codes, mode="wrap", out=texts.codes))
+        found.append(np.take(places, texts.codes, mode="wrap"))
     return found

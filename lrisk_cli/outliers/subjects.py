@@ -92,8 +92,8 @@ def fit_subject(
     """A robust fit to the rows of a table, and their losses. (n,)."""
     raw = read_design(table, columns, report)
     rows = _tally(raw, columns.missing)
+    texts = tuple(raw.usable.rows.texts)  # which an encoded design lets go
     design, _ = encode_design(raw, columns)
-    texts = raw.usable.rows.texts
     del raw
     robust = fit_robust(design, fit, contamination, report, texts)
     model = robust.fitted.model

@@ -41,6 +41,10 @@ class DenseRows:
         n, d = self._X.shape
         return n, d
 
+    @property
+    def stored(self) -> int:
+        return int(self._X.shape[1])
+
     def scores(self, W: Array) -> Array:
         """By a kernel that treats every row alike, on one thread."""
         Z = np.empty((len(self._X), W.shape[1]))
@@ -115,6 +119,13 @@ class DenseRows:
     def _part(self, rows: slice | None) -> Array:
         """Some rows or all, not copied. Kernels need a copy where the rows are apart, by chunks."""
         return self._X if rows is None else self._X[rows]
+
+    def gram_diagonal(self, weights: Array) -> Array:
+        diagonal = np.zeros(self._X.shape[1])
+        for start in range(0, len(self._X), FORM_CHUNK):
+            rows = slice(start, start + FORM_CHUNK)
+            diagonal += weights[rows] @ np.square(self._X[rows])
+        return diagonal
 
     def gram_trace(self, weights: Array) -> float:
         return float(weights @ np.einsum("ij,ij->i", self._X, self._X))

@@ -51,6 +51,10 @@ class MixedRows:
     def shape(self) -> tuple[int, int]:
         return len(self._D), self._layout.n_columns
 
+    @property
+    def stored(self) -> int:
+        return len(self._layout.numbers) + len(self._layout.starts)
+
     def scores(self, W: Array) -> Array:
         """By a kernel that treats every row alike, on one thread."""
         Z = np.empty((len(self._D), W.shape[1]))
@@ -64,7 +68,7 @@ class MixedRows:
         def fill(rows: slice) -> None:
             core.mixed_scores(self._D[rows], self._codes[rows], spread, Z[rows])
 
-        deque(over_chunks(fill, *self._stored), maxlen=0)
+        deque(over_chunks(fill, len(self._D), self.stored), maxlen=0)
         return Z
 
     def combine(self, R: Array, rows: Index | slice | None = None) -> Array:
@@ -114,6 +118,12 @@ class MixedRows:
         G[np.ix_(layout.numbers, layout.numbers)] = numbers.gram(weights)
         return G
 
+    def gram_diagonal(self, weights: Array) -> Array:
+        """1 is its own square."""
+        diagonal = self.combine(weights[:, None])[:, 0]
+        diagonal[self._layout.numbers] = DenseRows(self._D).gram_diagonal(weights)
+        return diagonal
+
     def gram_trace(self, weights: Array) -> float:
         return float(weights @ self.row_norms())
 
@@ -138,7 +148,7 @@ class MixedRows:
                 self._D[rows], self._codes[rows], spread, np.empty(p), found[rows]
             )
 
-        deque(over_chunks(fill, *self._stored), maxlen=0)
+        deque(over_chunks(fill, len(self._D), self.stored), maxlen=0)
         return found
 
     def block_sums(self, coefs: Array, rows: Index, sizes: Index) -> Array:
@@ -208,8 +218,8 @@ class MixedRows:
         D, coded = self._D[:, : len(numbers)], np.setdiff1d(np.arange(n_columns), numbers)
         ones = float(self.combine(weights[:, None])[coded].sum())
         total = float(weights.sum())
-        mean = (float((weights @ D).sum()) + ones) / (total * n_columns)
-        squares = float((weights @ np.square(D - mean)).sum()) + ones * (1.0 - mean) ** 2
+        mean = (float((weights[:, None] * D).sum()) + ones) / (total * n_columns)
+        squares = float((weights[:, None] * (D - mean) ** 2).sum()) + ones * (1.0 - mean) ** 2
         return (squares + (total * len(coded) - ones) * mean**2) / (total * n_columns)
 
     @property

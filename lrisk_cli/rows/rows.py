@@ -34,6 +34,10 @@ class Rows(Protocol):
     def shape(self) -> tuple[int, int]:
         """n and d."""
 
+    @property
+    def stored(self) -> int:
+        """How many numbers or codes are stored of a row."""
+
     def scores(self, W: Array) -> Array:
         """X W, where a row's result does not depend on the other rows. (n, k)."""
 
@@ -64,6 +68,9 @@ class Rows(Protocol):
         rows: the weights belong to these only, (s,). The result is that of `take(rows)`, for less
         memory.
         """
+
+    def gram_diagonal(self, weights: Array) -> Array:
+        """The diagonal of that matrix. (d,)."""
 
     def gram_trace(self, weights: Array) -> float:
         """The trace of that matrix."""

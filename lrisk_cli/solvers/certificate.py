@@ -16,7 +16,7 @@ from lrisk_cli.native.kernels import core
 from lrisk_cli.risk.groups import repair_groups
 from lrisk_cli.risk.weighted import repair_masses
 from lrisk_cli.solvers.descent import EvaluatedPoint, Precondition, descend, line_search
-from lrisk_cli.solvers.linear_systems import inverse_of, solve_lifted
+from lrisk_cli.solvers.linear_systems import inverse_of, solve_by_products, solve_lifted
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.solvers.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
 from lrisk_cli.solvers.softening import first_width, minimise_softly, soften
@@ -29,6 +29,9 @@ SEARCHED_STEPS, FLATTER = 200, 0.3
 # up to this many with the second derivative where so many evaluations have not been enough: as many
 # as it costs, and fewer where one was known that no longer fits.
 MATRIX_SIZE = 2000
+# What a row costs by products for each number that is stored of it: about a hundred rounds of two
+# sweeps, whose additions take longer than those of a Gram matrix.
+ROUNDS_COST = 800.0
 FIRST_ROUND, ROUND, MAX_EVALUATIONS = 30, 15, 600
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
@@ -226,9 +229,14 @@ def _ridge(problem: Problem, lam: Array) -> Array:
     """Exact minimiser for squared loss: (X' diag(lam) X + mu I) V = X' (lam y).
 
     Or by rows, where it costs less: V = X' S a, (S X X' S + mu I) a = S y, S = diag(sqrt(lam)),
-    which needs only the s rows that have weight.
+    which needs only the s rows that have weight. With many columns that rows store as a few codes,
+    by products with X and X'.
     """
-    d, s = problem.shape[0], int(np.count_nonzero(lam))
+    d, s, stored = problem.shape[0], int(np.count_nonzero(lam)), problem.rows.stored
+    if stored < d and ROUNDS_COST * s * stored < s * stored**2 + d**3 / 3.0:
+        V = _ridge_by_products(problem, lam)
+        if V is not None:
+            return V
     by_columns = s * d * d + d**3 / 3.0
     by_rows = s**3 / 3.0 + (0.0 if problem.outer is not None else float(s) * s * d)
     if by_columns <= by_rows:
@@ -244,6 +252,17 @@ def _ridge(problem: Problem, lam: Array) -> Array:
     dual = np.zeros((problem.n_rows, 1))
     dual[rows] = roots * solve_lifted(H, np.multiply(roots, problem.y[rows, None]))
     return problem.combine(dual)
+
+
+def _ridge_by_products(problem: Problem, lam: Array) -> Array | None:
+    """The same by conjugate gradients; None where they fail."""
+    rows, weights = problem.rows, lam[:, None]
+
+    def times(V: Array) -> Array:
+        return rows.transposed_times(weights * rows.times(V)) + problem.mu * V
+
+    diagonal = rows.gram_diagonal(lam) + problem.mu
+    return solve_by_products(times, diagonal, problem.combine((lam * problem.y)[:, None]))
 
 
 def _newton(

@@ -1,5 +1,7 @@
 """Solve with second derivatives: symmetric matrices, nearly singular ones lifted a little."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from lrisk_cli.native.cholesky import cho_factor_lifted, cho_solve
@@ -9,6 +11,8 @@ from lrisk_cli.types import Array
 # Matrices from this size on are factored in single precision first; what is left of the right side
 # after refinement, relative to it.
 SINGLE_SIZE, MOST_REFINEMENTS, REFINED = 512, 10, 1e-13
+# Rounds of conjugate gradients before they give up.
+MOST_ROUNDS = 1000
 
 
 def solve_lifted(H: Array, rhs: Array) -> Array:
@@ -67,3 +71,26 @@ def inverse_of(H: Array) -> Precondition:
         return product.reshape(g.shape)
 
     return times
+
+
+def solve_by_products(times: Callable[[Array], Array], diagonal: Array, rhs: Array) -> Array | None:
+    """H^-1 rhs by conjugate gradients from products H v; None where they do not get there.
+
+    diagonal: that of H, by whose roots the unknowns are scaled. rhs: (d, 1).
+    """
+    scale = 1.0 / np.sqrt(diagonal)[:, None]
+    solution, left = np.zeros_like(rhs), scale * rhs
+    enough = REFINED * float(np.abs(left).max())
+    direction, length = left, float(np.vdot(left, left))
+    for _ in range(MOST_ROUNDS):
+        if float(np.abs(left).max()) <= enough:
+            # It was updated, not computed: rounding may have parted it from the truth.
+            left = scale * (rhs - times(scale * solution))
+            return scale * solution if float(np.abs(left).max()) <= 10.0 * enough else None
+        product = scale * times(scale * direction)
+        step = length / float(np.vdot(direction, product))
+        solution = solution + step * direction
+        left = left - step * product
+        before, length = length, float(np.vdot(left, left))
+        direction = left + (length / before) * direction
+    return None

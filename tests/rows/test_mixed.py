@@ -120,3 +120,21 @@ def test_weights_of_one_sign_leave_diagonals_as_they_are():
     exact = X.astype(np.longdouble).T @ (w[:, None].astype(np.longdouble) * X)
     off = np.abs(rows.gram(w) - exact)
     assert (off <= 2.0 * 4000 * UNIT * float(w.sum()) * (1.0 + np.abs(X).max() ** 2)).all()
+
+
+def test_ten_thousand_levels_are_fitted_and_proved_without_an_array():
+    rng = np.random.default_rng(0)
+    n, p, n_levels = 40_000, 3, 10_000
+    layout = interleaved(p, [n_levels, 5])
+    d, (first, second) = layout.n_columns, layout.starts
+    level = rng.integers(0, n_levels, n)
+    codes = np.stack([first + level, second + rng.integers(0, 5, n)], axis=1).astype(np.int32)
+    rows = MixedRows(rng.standard_normal((n, p)), codes, layout)
+    effects = rng.standard_normal(n_levels)
+    y = effects[level] + 0.1 * rng.standard_normal(n)
+    for risk in ("mean", "extremile:2"):
+        problem = make_problem(rows, y, make_loss("squared", 0), parse_risk(risk), 1e-5)
+        found = solve(problem, SolverOptions(), Limits(tol=1e-6))
+        assert found.converged
+        assert np.corrcoef(found.W[first : first + n_levels, 0], effects)[0, 1] > 0.95
+    assert d == p + n_levels + 5

@@ -92,6 +92,7 @@ def test_gram_matrices_take_weights_of_either_sign(case):
         expected = X.T @ (w[:, None] * X)
         found = rows.gram(w)
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(rows.gram_diagonal(w), np.diag(expected), rtol=1e-10, atol=1e-10)
         assert rows.gram_trace(w) == pytest.approx(np.trace(expected), abs=1e-9)
         assert np.array_equal(found, found.T)
 
