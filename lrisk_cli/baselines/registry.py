@@ -46,11 +46,12 @@ class Scope(StrEnum):
 class Family(Choice):
     """One method, and which losses it fits; it is the function `fit` of the file of its name.
 
-    needs_sklearn: for some target it is scikit-learn's.
+    needs_sklearn: for some target it is scikit-learn's. weighs: it takes row weights.
     """
 
     scope: Scope = Scope.ANY
     needs_sklearn: bool = False
+    weighs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,11 @@ def parse_baselines(texts: Sequence[str]) -> tuple[Baseline, ...] | None:
     return rivals
 
 
-def check_baseline(rival: Baseline, loss: "Loss") -> None:
-    """Refuse a baseline that does not fit such a loss."""
+def check_baseline(rival: Baseline, loss: "Loss", *, weighted: bool = False) -> None:
+    """Refuse a baseline that does not fit such a loss, or rows that do not count alike."""
+    if weighted and not FAMILIES[rival.name].weighs:
+        able = ", ".join(name for name, family in FAMILIES.items() if family.weighs)
+        raise UsageError(f"{rival.name} takes no row weights; leave it out, or choose {able}")
     if FAMILIES[rival.name].scope.holds(loss):
         return
     able = ", ".join(name for name, family in FAMILIES.items() if family.scope.holds(loss))
@@ -93,13 +97,19 @@ def check_baseline(rival: Baseline, loss: "Loss") -> None:
     raise UsageError(f"{rival.name} does not learn {what}; leave it out, or choose among {able}")
 
 
-def usual_baselines(loss: "Loss") -> tuple[tuple[Baseline, ...], tuple[str, ...]]:
+def usual_baselines(
+    loss: "Loss", *, weighted: bool = False
+) -> tuple[tuple[Baseline, ...], tuple[str, ...]]:
     """All that fit the loss and are installed, without the mean; and the others, by name.
 
-    The others: those that do not fit the loss.
+    The others: those that do not fit the loss or, where rows do not count alike, weights.
     """
     installed = find_spec("sklearn") is not None
-    able = {name: family for name, family in FAMILIES.items() if family.scope.holds(loss)}
+    able = {
+        name: family
+        for name, family in FAMILIES.items()
+        if family.scope.holds(loss) and (family.weighs or not weighted)
+    }
     taken = tuple(
         Baseline(name)
         for name, family in able.items()
@@ -118,12 +128,14 @@ def fit_baseline(
     eps: float,
     seed: int = 0,
     exposure: "Array | None" = None,
+    masses: "Array | None" = None,
 ) -> "BaselineFit":
     """Fit a baseline to the rows, the constant among its columns.
 
     loss: on the scale of y. mu: the penalty mu/2 ||W||^2 on top of a mean of losses. eps: the
     fraction of rows that may be bad, for the baselines that need it. exposure: (n,), for losses
-    that take one. Linear algebra runs on one thread: results repeat.
+    that take one. masses: (n,), for those that weigh rows. Linear algebra runs on one thread:
+    results repeat.
     """
     from lrisk_cli.baselines.common import BaselineFit, Setting
     from lrisk_cli.native.threads import one_thread
@@ -132,13 +144,13 @@ def fit_baseline(
 
     if not 0.0 <= eps < 0.5:
         raise UsageError(f"the fraction of bad rows must be at least 0 and below 0.5; got {eps:g}")
-    check_baseline(rival, loss)
+    check_baseline(rival, loss, weighted=masses is not None)
     parameter = FAMILIES[rival.name].parameter
     value = rival.parameter
     if value is None:
         value = 0.0 if parameter is None else parameter.default
     setting = Setting(float(value or 0.0), eps, seed)
-    problem = make_problem(rows, y, loss, Spectrum("mean"), mu, exposure=exposure)
+    problem = make_problem(rows, y, loss, Spectrum("mean"), mu, exposure=exposure, masses=masses)
     method = import_module(f"lrisk_cli.baselines.{rival.name.replace('-', '_')}")
     with one_thread():
         found: BaselineFit = method.fit(problem, setting)
@@ -158,7 +170,7 @@ MEAN = "erm"
 _WHOLE = "a whole number, at least 1"
 
 FAMILIES: dict[str, Family] = {
-    MEAN: Family("the mean of the losses: ridge or logistic regression"),
+    MEAN: Family("the mean of the losses: ridge or logistic regression", weighs=True),
     "term": Family(
         "tilted losses; below 0 large losses count less, above 0 more",
         Parameter("T", "tilt", "a number other than 0", bool, -2.0, -2.0),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from lrisk_cli.commands.gate_results import NO_BASELINE, conclude_fit
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import only, vary, without
-from lrisk_cli.design.options import WEIGHTS, Columns
+from lrisk_cli.design.options import Columns
 from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.options.grouping import Grouping
@@ -36,7 +36,7 @@ def compare(
     data: Data,
     columns: Annotated[
         Columns,
-        without("id_column", "unseen", "intercept", "target_scale", *WEIGHTS),
+        without("id_column", "unseen", "intercept", "target_scale"),
         vary("target", required=True),
         vary("scaling", shown="deviation"),
     ],

@@ -26,6 +26,7 @@ from lrisk_cli.design.design import (
     encode_design,
     find_task,
 )
+from lrisk_cli.design.weights import UNWEIGHTED, Weighting
 from lrisk_cli.errors import DataError, join_words
 from lrisk_cli.evaluation.corruption import Corruption, Planted, check_targets, corrupt
 from lrisk_cli.evaluation.deviations import sample_deviation
@@ -122,8 +123,8 @@ class MethodResult:
 class Comparison:
     """All methods in the order asked for, and on which rows they were tried.
 
-    exposure: the column of exposures, if any. gate_results: with the risk that met the gate, where
-    there are several.
+    exposure: the column of exposures, if any; weighting: how much rows count. gate_results: with
+    the risk that met the gate, where there are several.
     """
 
     task: Task
@@ -136,6 +137,7 @@ class Comparison:
     notes: tuple[str, ...]
     warnings: Warnings = ()
     gate_results: NamedGateResults = ()
+    weighting: Weighting = UNWEIGHTED
 
     @property
     def loss(self) -> str | None:
@@ -175,7 +177,7 @@ def compare(
     evaluate: on another table instead; then no split has test rows.
     """
     task, notes = find_task(raw, columns.task)
-    rivals, omitted = _choose_rivals(plan, task)
+    rivals, omitted = _choose_rivals(plan, task, weighted=columns.weighting.asked)
     plan = replace(plan, rivals=rivals)
     columns = replace(columns, task=task, unseen=Unseen.OTHER)
     methods = _methods(plan)
@@ -199,24 +201,37 @@ def compare(
     failed = (f"{why} ({len(at)} of {len(splits)} splits)" for why, at in failures.items())
     notes = (*notes, *usable.notes, *omitted, *failed)
     return Comparison(
-        task, columns.exposure, usable.counts, plan, results, len(splits), evaluated_on, notes
+        task,
+        columns.exposure,
+        usable.counts,
+        plan,
+        results,
+        len(splits),
+        evaluated_on,
+        notes,
+        weighting=columns.weighting,
     )
 
 
 def _choose_rivals(
-    plan: ComparisonPlan, task: Task
+    plan: ComparisonPlan, task: Task, *, weighted: bool
 ) -> tuple[tuple[Baseline, ...], tuple[str, ...]]:
-    """The baselines to fit, and what to say about those that are not; wrong ones are refused."""
+    """The baselines to fit, and what to say about those that are not; wrong ones are refused.
+
+    weighted: whether rows do not count alike, which most baselines cannot learn from.
+    """
     asked = plan.fits[0].loss
     loss = asked.resolve(task).make(2)
     check_targets(plan.corruption, loss)
     if plan.rivals is None:
-        rivals, others = usual_baselines(loss)
+        rivals, others = usual_baselines(loss, weighted=weighted)
+        if weighted and others:
+            return rivals, (f"rivals that take no row weights: {join_words(others)}",)
         if asked.is_auto or not others:
             return rivals, ()
         return rivals, (f"rivals that do not learn {asked} losses: {join_words(others)}",)
     for rival in plan.rivals:
-        check_baseline(rival, loss)
+        check_baseline(rival, loss, weighted=weighted)
     return plan.rivals, ()
 
 
@@ -248,7 +263,7 @@ def _evaluate_on(test: Design | None, plan: ComparisonPlan) -> Evaluate:
         scored = score_design(model, test)
         return evaluate_rows(
             reported_errors(model, plan.errors), scored.losses, test.targets, scored.predictions,
-            plan.risks, scored.probabilities,
+            plan.risks, scored.probabilities, test.weights,
         )  # fmt: skip
 
     return evaluate
@@ -301,7 +316,7 @@ class _SplitTrials:
         loss = like.row_loss.scaled(like.target.scale)
         fit = fit_baseline(
             rival, self._features.phi, train.y, loss, like.l2, eps=plan.eps, seed=self._seed,
-            exposure=train.exposure,
+            exposure=train.exposure, masses=train.masses,
         )  # fmt: skip
         return replace(like, coefficients=self._features.coefficients(fit.W)), fit.scores
 

@@ -11,6 +11,7 @@ from lrisk_cli.losses.base import Loss
 from lrisk_cli.models.model import Model
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.risk.value import sort_losses, spectral_risk
+from lrisk_cli.risk.weighted import SortedMasses
 from lrisk_cli.types import Array, Codes, Targets
 
 # Rows on which the two are compared, evenly spaced; all of them where there are no more.
@@ -82,7 +83,8 @@ def _slope(heights: list[float], low: int, high: int) -> float:
 
 def _risk(losses: Array, spectrum: Spectrum, masses: Array | None) -> float:
     ascending, ordered = np.array(losses), None if masses is None else np.array(masses)
-    return spectral_risk(sort_losses(ascending, ordered), spectrum, ordered)
+    sort_losses(ascending, ordered)
+    return spectral_risk(ascending, spectrum, None if ordered is None else SortedMasses(ordered))
 
 
 def _least_risk(

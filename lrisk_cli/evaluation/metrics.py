@@ -20,6 +20,7 @@ from lrisk_cli.parameters import split_specs
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.risk.value import sort_losses, spectral_risk
+from lrisk_cli.risk.weighted import SortedMasses
 from lrisk_cli.types import Array, Targets
 
 Figures = dict[str, float | None]
@@ -207,7 +208,8 @@ class _Errors:
         logarithms: "_Errors | None" = None,
     ) -> None:
         self._ascending, self._masses = losses
-        self.mean_loss = spectral_risk(self._ascending, Spectrum("mean"), self._masses)
+        ranked = None if self._masses is None else SortedMasses(self._masses)
+        self.mean_loss = spectral_risk(self._ascending, Spectrum("mean"), ranked)
         self._numbers, self._classes = numbers, classes
         self._logarithms = logarithms
 
@@ -296,9 +298,10 @@ def risk_figures(
     ascending: Array, spectra: Iterable[Spectrum], masses: Array | None = None
 ) -> Figures:
     """The mean, each risk asked for, and the largest loss, by name. masses: of the sorted rows."""
-    figures: Figures = {"mean": spectral_risk(ascending, Spectrum("mean"), masses)}
+    ranked = None if masses is None else SortedMasses(masses)
+    figures: Figures = {"mean": spectral_risk(ascending, Spectrum("mean"), ranked)}
     for spectrum in spectra:
-        figures.setdefault(str(spectrum), spectral_risk(ascending, spectrum, masses))
+        figures.setdefault(str(spectrum), spectral_risk(ascending, spectrum, ranked))
     return figures | figures_of(ascending, [Needs.LOSSES])
 
 

@@ -14,8 +14,7 @@ from lrisk_cli.evaluation.metrics import Intervals, count_resamples, middle_of
 from lrisk_cli.native.kernels import core
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import Spectrum
-from lrisk_cli.risk.value import spectral_risk
-from lrisk_cli.risk.weighted import sorted_weights
+from lrisk_cli.risk.weighted import SortedMasses
 from lrisk_cli.types import Array
 
 
@@ -59,10 +58,10 @@ def importance_intervals(ascending: Array, masses: Array, spectra: Sequence[Spec
     between the rows; the variance is sum p^2 IF^2 times k / (k - 1), k Kish's effective rows.
     """
     found: Intervals = {}
-    p, k = masses / masses.sum(), effective_rows(masses)
+    p, k, ranked = masses / masses.sum(), effective_rows(masses), SortedMasses(masses)
     for spectrum in spectra:
-        value = spectral_risk(ascending, spectrum, masses)
-        density = sorted_weights(masses, spectrum) / p
+        value = ranked.risk(ascending, spectrum)
+        density = ranked.weights(spectrum) / p
         steps = 0.5 * (density[1:] + density[:-1]) * np.diff(ascending)
         influence = np.append(0.0, np.cumsum(steps))
         influence -= core.compensated_dot(p, influence)

@@ -18,6 +18,28 @@ cdef double pivot_of(const double *v, Py_ssize_t n, double share) noexcept nogil
     return sample[<Py_ssize_t>clip((1.0 - share) * SAMPLE, 0.0, SAMPLE - 1)]
 
 
+cdef void masses_beside(
+    const double *v, const double *m, Py_ssize_t n, double pivot, double *above, double *equal
+) noexcept nogil:
+    """The mass of the values above a pivot, and of those equal to it."""
+    cdef double higher[SHORT_CHUNK]
+    cdef double same[SHORT_CHUNK]
+    cdef double total = 0.0, lost = 0.0, on = 0.0, on_lost = 0.0
+    cdef Py_ssize_t i, count, first = 0
+    # Loops without branches, which the compiler can make vector instructions of.
+    while first < n:
+        count = min(n - first, <Py_ssize_t>SHORT_CHUNK)
+        for i in range(count):
+            higher[i] = m[first + i] * (v[first + i] > pivot)
+        for i in range(count):
+            same[i] = m[first + i] * (v[first + i] == pivot)
+        add_compensated(&total, &lost, chunked_sum(higher, count))
+        add_compensated(&on, &on_lost, chunked_sum(same, count))
+        first += count
+    above[0] = total + lost
+    equal[0] = on + on_lost
+
+
 cdef double tail_threshold(
     const double *v, const double *m, Py_ssize_t n, double kept, double *left, double *left_m
 ) noexcept nogil:
@@ -25,31 +47,24 @@ cdef double tail_threshold(
 
     left, left_m: (n,) scratch.
     """
-    cdef double full = 0.0, above, above_lost, equal, equal_lost, rest = 0.0, pivot = v[0]
+    cdef double full = 0.0, above, equal, rest, pivot = v[0], x, mass
     cdef Py_ssize_t i, k
     cdef bint higher
-    for i in range(n):
-        rest += m[i]
+    rest = chunked_sum(m, n)
     # Mass `full` lies above all values that are left, of mass `rest`; the threshold is one of them.
     while n > 0:
         pivot = pivot_of(v, n, (kept - full) / rest if rest > 0.0 else 0.5)
-        above = above_lost = equal = equal_lost = 0.0
-        for i in range(n):
-            if v[i] > pivot:
-                add_compensated(&above, &above_lost, m[i])
-            elif v[i] == pivot:
-                add_compensated(&equal, &equal_lost, m[i])
-        above += above_lost
-        equal += equal_lost
+        masses_beside(v, m, n, pivot, &above, &equal)
         higher = full + above >= kept
         if not higher and full + above + equal >= kept:
             break
         k = 0
         for i in range(n):
-            if v[i] > pivot if higher else v[i] < pivot:
-                left[k] = v[i]
-                left_m[k] = m[i]
-                k += 1
+            x = v[i]
+            mass = m[i]
+            left[k] = x
+            left_m[k] = mass
+            k += (x > pivot) if higher else (x < pivot)
         if k == 0:
             break
         if higher:
@@ -73,7 +88,7 @@ def weighted_tail(
     scratch work, work_m: (n,).
     """
     cdef Py_ssize_t n = losses.shape[0], i
-    cdef double threshold, above = 0.0, above_lost = 0.0, equal = 0.0, equal_lost = 0.0, share
+    cdef double threshold, above, equal, share
     require_length(masses.shape[0], n, "masses")
     require_length(lam.shape[0], n, "lam")
     require_length(work.shape[0], n, "work")
@@ -82,12 +97,8 @@ def weighted_tail(
         return
     with nogil:
         threshold = tail_threshold(&losses[0], &masses[0], n, kept, &work[0], &work_m[0])
-        for i in range(n):
-            if losses[i] > threshold:
-                add_compensated(&above, &above_lost, masses[i])
-            elif losses[i] == threshold:
-                add_compensated(&equal, &equal_lost, masses[i])
-        share = clip((kept - (above + above_lost)) / (equal + equal_lost), 0.0, 1.0)
+        masses_beside(&losses[0], &masses[0], n, threshold, &above, &equal)
+        share = clip((kept - above) / equal, 0.0, 1.0)
         for i in range(n):
             lam[i] = masses[i] / kept * ((losses[i] > threshold) + share * (losses[i] == threshold))
 
@@ -97,18 +108,46 @@ cdef double clipped_mass(
 ) noexcept nogil:
     """sum m clip(z - tau, 0, cap); inside: the mass of the terms strictly between."""
     cdef double terms[SHORT_CHUNK]
-    cdef double total = 0.0, lost = 0.0, some = 0.0, t
+    cdef double between[SHORT_CHUNK]
+    cdef double total = 0.0, lost = 0.0, some = 0.0
     cdef Py_ssize_t i, count, first = 0
     while first < n:
         count = min(n - first, <Py_ssize_t>SHORT_CHUNK)
         for i in range(count):
-            t = clip(z[first + i] - tau, 0.0, cap)
-            some += m[first + i] if 0.0 < t < cap else 0.0
-            terms[i] = m[first + i] * t
+            terms[i] = clip(z[first + i] - tau, 0.0, cap)
+        for i in range(count):
+            between[i] = m[first + i] * ((terms[i] > 0.0) & (terms[i] < cap))
+        for i in range(count):
+            terms[i] *= m[first + i]
+        some += chunked_sum(between, count)
         add_compensated(&total, &lost, chunked_sum(terms, count))
         first += count
     inside[0] = some
     return total + lost
+
+
+cdef Py_ssize_t keep_undecided_masses(
+    const double *z, const double *m, Py_ssize_t n, double cap, double lo, double hi,
+    double *kept, double *kept_m, double *full
+) noexcept nogil:
+    """keep_undecided with masses: that of the values at cap is `full`."""
+    cdef double terms[SHORT_CHUNK]
+    cdef double total = 0.0, lost = 0.0, v, mass
+    cdef Py_ssize_t i, count, first = 0, k = 0
+    while first < n:
+        count = min(n - first, <Py_ssize_t>SHORT_CHUNK)
+        for i in range(count):
+            terms[i] = m[first + i] * (z[first + i] - hi >= cap)
+        add_compensated(&total, &lost, chunked_sum(terms, count))
+        for i in range(count):
+            v = z[first + i]
+            mass = m[first + i]
+            kept[k] = v
+            kept_m[k] = mass
+            k += (v > lo) & (v - hi < cap)
+        first += count
+    full[0] = total + lost
+    return k
 
 
 cdef double find_mass_threshold(
@@ -119,9 +158,9 @@ cdef double find_mass_threshold(
 
     mass: of all rows. kept, kept_m: (n,) scratch.
     """
-    cdef double lo, hi, excess = INFINITY, last_excess, missing = 1.0, step, inside, v
-    cdef double full = 0.0, full_lost = 0.0, left
-    cdef Py_ssize_t i, k, n_before
+    cdef double lo, hi, excess = INFINITY, last_excess, missing = 1.0, step, inside
+    cdef double full = 0.0, full_lost = 0.0, more
+    cdef Py_ssize_t n_before
     cdef bint newton = False
     find_range(z, n, &lo, &hi)
     lo = lo - cap
@@ -143,21 +182,11 @@ cdef double find_mass_threshold(
         else:
             hi = tau
         n_before = n
-        k = 0
-        left = 0.0
-        for i in range(n):
-            v = z[i]
-            if v - hi >= cap:
-                add_compensated(&full, &full_lost, m[i])
-            elif v > lo:
-                kept[k] = v
-                kept_m[k] = m[i]
-                left += m[i]
-                k += 1
+        n = keep_undecided_masses(z, m, n, cap, lo, hi, kept, kept_m, &more)
+        add_compensated(&full, &full_lost, more)
         z = kept
         m = kept_m
-        n = k
-        mass = left
+        mass = chunked_sum(m, n)
         missing = 1.0 - cap * (full + full_lost)
         newton = inside > 0.0 and (
             not newton or 2 * n <= n_before or 4.0 * fabs(excess) <= fabs(last_excess)

@@ -29,6 +29,9 @@ def heavier_masses(
     with nogil:
         for k in range(n):
             i = n - 1 - k if rising else k
+            # Masses are far apart in memory; they are asked for before they are needed.
+            if k + AHEAD < n:
+                lrisk_prefetch(&masses[order[i - AHEAD if rising else i + AHEAD]])
             m = masses[order[i]]
             ordered[i] = m
             heavier[i] = total + lost
@@ -251,6 +254,9 @@ def weighted_sorted_weights(
     require_length(lam.shape[0], n, "lam")
     with nogil:
         while first < n:
+            if first + AHEAD < n:
+                lrisk_prefetch(&losses[order[first + AHEAD]])
+                lrisk_prefetch(&lam[order[first + AHEAD]])
             loss = losses[order[first]]
             end = first + 1
             while end < n and losses[order[end]] == loss:

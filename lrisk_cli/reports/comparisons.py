@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from lrisk_cli.design.weights import Weighting
 from lrisk_cli.evaluation.registry import better_of
 from lrisk_cli.names import WORST_TENTH, Task
 from lrisk_cli.reports.facts import (
@@ -49,6 +50,7 @@ def comparison_facts(comparison: "Comparison") -> list[Fact]:
     return [
         Fact("task", str(comparison.task), {"task": str(comparison.task)}, detail=True),
         *_loss_facts(comparison),
+        *_weight_facts(comparison.weighting),
         rows_fact(comparison.counts),
         Fact(
             "evaluated on",
@@ -67,6 +69,21 @@ def _loss_facts(comparison: "Comparison") -> list[Fact]:
     values = {"loss": comparison.loss} | ({} if exposure is None else {"exposure": exposure})
     beside = "" if exposure is None else f", exposure {plain(exposure)}"
     return [Fact("loss", comparison.loss + beside, values)]
+
+
+def _weight_facts(weighting: Weighting) -> list[Fact]:
+    """How much rows count, where they do not count alike."""
+    if not weighting.asked:
+        return []
+    column, classes = weighting.column, weighting.classes
+    found = [] if column is None else [f"{weighting.kind} weights of {plain(column)}"]
+    found += [] if classes is None else [f"classes by {plain(classes.text)} in the fits"]
+    values = {
+        **({} if column is None else {"column": column}),
+        "kind": weighting.kind.value,
+        **({} if classes is None else {"class_weight": classes.text}),
+    }
+    return [Fact("weights", ", ".join(found), {"weight": values})]
 
 
 def comparison_grid(comparison: "Comparison") -> Grid:

@@ -7,8 +7,9 @@ import numpy as np
 
 from lrisk_cli.errors import DataError
 from lrisk_cli.native.kernels import core
+from lrisk_cli.risk.row_weights import RowOrder
 from lrisk_cli.risk.spectrum import Spectrum
-from lrisk_cli.risk.weighted import sorted_weights
+from lrisk_cli.risk.weighted import SortedMasses
 from lrisk_cli.types import Array
 
 # Spectra of so many rows or fewer are kept for a while.
@@ -23,8 +24,9 @@ def sort_losses(losses: Array, masses: Array | None = None) -> Array:
     if masses is None:
         losses.sort()
     else:
-        order = np.argsort(losses, kind="stable")
-        losses[:], masses[:] = losses[order], masses[order]
+        ranked = RowOrder(len(losses))
+        ranked.sort(losses)
+        losses[:], masses[:] = losses[ranked.order], masses[ranked.order]
     if len(losses) == 0:
         raise DataError("no rows are left to evaluate; every row read was dropped")
     check_largest(float(losses[-1]))
@@ -37,13 +39,15 @@ def check_largest(loss: float) -> None:
         raise DataError("a loss is too large for a number; look for extreme values in the data")
 
 
-def spectral_risk(ascending: Array, spectrum: Spectrum, masses: Array | None = None) -> float:
+def spectral_risk(
+    ascending: Array, spectrum: Spectrum, masses: SortedMasses | None = None
+) -> float:
     """Sorted losses dotted with the spectrum, which is held as a whole for few only. (n,).
 
-    masses: of the rows in this order, where they count for unlike much; then it is held. (n,).
+    masses: of the rows in this order, where they count for unlike much; then it is held.
     """
     if masses is not None:
-        return float(core.compensated_dot(ascending, sorted_weights(masses, spectrum)))
+        return masses.risk(ascending, spectrum)
     n = len(ascending)
     pieces = _few(spectrum, n) if n <= FEW else spectrum.pieces(n)
     return fsum(

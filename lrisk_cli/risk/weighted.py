@@ -54,15 +54,32 @@ def unit_weights(spectrum: Spectrum, total: float) -> Array:
     return ends if spectrum.rising else ends[::-1].copy()
 
 
-def sorted_weights(masses: Array, spectrum: Spectrum) -> Array:
-    """What the spectrum gives to rows in ascending order of loss, ties not shared. (n,)."""
-    total = float(core.compensated_dot(masses, np.ones(len(masses))))
-    if spectrum.flat:
-        return np.asarray(masses / total)
-    ordered, heavier = np.empty((2, len(masses)))
-    order = np.arange(len(masses), dtype=np.int32)
-    core.heavier_masses(masses, order, spectrum.rising, ordered, heavier)
-    return spectrum.weights_of(ordered, heavier, total)
+class SortedMasses:
+    """Masses of rows in ascending order of loss, and what spectra give to them."""
+
+    def __init__(self, masses: Array) -> None:
+        self._masses = masses
+        self._total = float(core.compensated_dot(masses, np.ones(len(masses))))
+        # For rising spectra and for others: the mass of the rows that get denser weights.
+        self._heavier: dict[bool, Array] = {}
+
+    def weights(self, spectrum: Spectrum) -> Array:
+        """The weights of the rows, ties not shared. (n,)."""
+        if spectrum.flat:
+            return np.asarray(self._masses / self._total)
+        heavier = self._heavier.get(spectrum.rising)
+        if heavier is None:
+            ordered, heavier = np.empty((2, len(self._masses)))
+            order = np.arange(len(self._masses), dtype=np.int32)
+            core.heavier_masses(self._masses, order, spectrum.rising, ordered, heavier)
+            self._heavier[spectrum.rising] = heavier
+        return spectrum.weights_of(self._masses, heavier, self._total)
+
+    def risk(self, ascending: Array, spectrum: Spectrum) -> float:
+        """The value of the risk. ascending: the sorted losses. (n,)."""
+        if spectrum.flat:
+            return float(core.compensated_dot(ascending, self._masses)) / self._total
+        return float(core.compensated_dot(ascending, self.weights(spectrum)))
 
 
 class RankedMasses:
@@ -239,7 +256,7 @@ def repair_masses(lam: Array, spectrum: Spectrum, masses: Masses) -> tuple[Array
     ranked = RankedMasses(spectrum, masses)
     ranked.sort(lam / masses.values)
     sigma, ascending = ranked.sigma(), lam[ranked.order]
-    even = masses.even[ranked.order]
+    even = ranked.ordered / masses.total
     fraction = core.weighted_mixing_share(ascending, sigma, even)
     if fraction > 0.0:
         lam = (1.0 - fraction) * lam + fraction * masses.even

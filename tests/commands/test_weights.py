@@ -224,3 +224,17 @@ def test_gates_and_held_out_rows_count_weights(capsys, tables, tmp_path):
     for name, value in fitted["holdout"].items():
         assert found["metrics"].get(name, value) == pytest.approx(value, rel=1e-9)
     assert found["metrics"]["coverage"] > 0.7
+
+
+def test_compare_counts_weights_and_leaves_out_rivals_that_take_none(capsys, tables):
+    how = ("compare", tables[0], *OF_NUMBERS, "--weight", "w", "--holdout", "0.3", "--quiet")
+    found = document(run_here(capsys, *how, "--risk", "mean", "--rival", "erm", "--json"))
+    mean, erm = found["methods"]
+    for name in ("mean", "superquantile:0.9", "mae", "r2", "median_error"):
+        assert erm["figures"][name] == pytest.approx(mean["figures"][name], rel=1e-6)
+    assert found["weight"] == {"column": "w", "kind": "frequency"}
+    line = refusal(run_here(capsys, *how, "--rival", "huber"), 2)
+    assert "huber takes no row weights" in line
+    usual = document(run_here(capsys, *how, "--risk", "mean", "--json"))
+    assert any("rivals that take no row weights" in note for note in usual["notes"])
+    assert [each["method"] for each in usual["methods"]] == ["mean"]
