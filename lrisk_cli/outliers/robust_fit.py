@@ -11,6 +11,7 @@ from lrisk_cli.errors import opt
 from lrisk_cli.models.fitting import FitOptions, Fitted, fit_design, inlier_weights_of, score_design
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.robust_fit import robust_notes
+from lrisk_cli.native.threads import one_thread
 from lrisk_cli.outliers.cell_findings import CellFindings, find_cells
 from lrisk_cli.progress import Report
 from lrisk_cli.robust.inlier_weights import InlierWeights
@@ -88,12 +89,14 @@ def fit_robust(
     notes = () if able else robust_notes(inliers)
     losses, seed = score_design(fitted.model, design).losses, options.solver.seed
     if judged is None:
-        cells = find_cells(design, texts, None, numbers=False, seed=seed)
+        with one_thread():
+            cells = find_cells(design, texts, None, numbers=False, seed=seed)
         threshold, ranked = _judge_labels(inliers, contamination, cells)
         return RobustFit(fitted, losses, threshold, ranked, _doubts(inliers, contamination))
     if able and (not fitted.model.is_linear or not fitted.model.row_loss.quadratic):
         judged = _judge_again(design, fitted.model, losses, judged, seed)
-    cells = find_cells(design, texts, ~judged.outliers, numbers=True, seed=seed)
+    with one_thread():
+        cells = find_cells(design, texts, ~judged.outliers, numbers=True, seed=seed)
     ranked = _unite(judged, cells)
     scale = _unit(fitted.model, judged, design)
     if contamination is not None:
