@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lrisk_cli.design.columns.number import NumberFeature
 from lrisk_cli.design.describe_row import spans
 from lrisk_cli.design.design import Design
-from lrisk_cli.design.number_text import clipped, spell, spell_cell
+from lrisk_cli.design.number_text import clipped, spell_cell
 from lrisk_cli.outliers.misspelt import find_misspelt
 from lrisk_cli.outliers.wrong_units import name_units
 from lrisk_cli.robust.cells import CODED, Cells, CellScreen, screen_cells
@@ -41,6 +41,7 @@ class CellFindings:
     _columns: Sequence[Cells]
     _names: tuple[str, ...]
     _at: Sequence[int]
+    _features: Mapping[int, NumberFeature]
     _misspelt: Mapping[int, tuple[str, str]]
     _units: Mapping[int, str]
 
@@ -52,21 +53,20 @@ class CellFindings:
         if row in self._misspelt:
             text, right = self._misspelt[row]
             return f"{name} {clipped(text)} looks misspelt: {clipped(right)}"
-        cell = self._cell(row, int(self.places[row]))
+        place, other = int(self.places[row]), int(self.swapped[row])
+        said = f"{name} {self._say(row, place)}"
         if self._screen.coded[row]:
-            return f"{name} {spell_cell(cell)} looks like a code (for a missing value?)"
-        expected = f"{name} {spell_cell(cell)} where {spell(self._screen.expected[row])} would fit"
-        if self.swapped[row] >= 0:
-            other = int(self.swapped[row])
-            return (
-                f"{name} {spell_cell(cell)} and {self._names[other]} "
-                f"{spell_cell(self._cell(row, other))} look swapped"
-            )
-        said = self._units.get(row, "")
-        return f"{expected} ({said})" if said else expected
+            return f"{said} looks like a code (for a missing value?)"
+        if other >= 0:
+            return f"{said} and {self._names[other]} {self._say(row, other)} look swapped"
+        fits = self._features[place].spell_mean(float(self._screen.expected[row]))
+        unit = self._units.get(row, "")
+        return f"{said} where {fits} would fit" + (f" ({unit})" if unit else "")
 
-    def _cell(self, row: int, place: int) -> float:
-        return float(self._columns[self._at.index(place)][row : row + 1][0])
+    def _say(self, row: int, place: int) -> str:
+        """A number of the file, to read."""
+        cell = float(self._columns[self._at.index(place)][row : row + 1][0])
+        return self._features[place].spell_cell(cell) if place else spell_cell(cell)
 
 
 def find_cells(
@@ -105,6 +105,11 @@ def find_cells(
         _columns=columns,
         _names=("" if not numbers else design.encoding.target.name, *design.encoding.feature_names),
         _at=at,
+        _features={
+            j + 1: feature
+            for j, feature in enumerate(design.encoding.features)
+            if isinstance(feature, NumberFeature)
+        },
         _misspelt={row: (text, right) for row, (_, text, right) in misspelt.items()},
         _units=name_units(screen, columns, tried),
     )

@@ -27,7 +27,7 @@ from lrisk_cli.robust.judge import (
 )
 from lrisk_cli.robust.scale_mixture import Threshold
 from lrisk_cli.tables.cells import Texts
-from lrisk_cli.types import Array, Flags
+from lrisk_cli.types import Array, Flags, Index
 
 # Labels are seldom wrong in more than this fraction of the rows.
 MOST_SWAPPED = 0.2
@@ -54,6 +54,12 @@ class RankedScores:
     def outliers(self) -> Flags:
         """Rows that are called anything but a long tail. (n,)."""
         return np.asarray((self.kinds != PLAIN) & (self.kinds != TAIL))
+
+    def describe(self, rows: Index) -> list[str]:
+        """What is wrong with the cell that is named first; empty where that is none. (m,)."""
+        named = self.firsts[rows] == self.cells.places[rows]
+        each = zip(rows.tolist(), named.tolist(), strict=True)
+        return [self.cells.describe(row) if first else "" for row, first in each]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -102,8 +102,7 @@ def fit_subject(
         usual = usual_row(design.rows, design.encoding)
         few = design.rows.dense_rows(indices)
         exposure = None if design.exposure is None else design.exposure[indices]
-        cells = [robust.ranked.cells.describe(row) for row in indices.tolist()]
-        firsts = robust.ranked.firsts[indices]
+        firsts, cells = robust.ranked.firsts[indices], robust.ranked.describe(indices)
         return explain_rows(model, usual, few, design.targets[indices], exposure, firsts, cells)
 
     notes = (*design.notes, *robust.fitted.notes, *robust.notes)
