@@ -107,7 +107,7 @@ def learn_scale(cells: Array) -> ColumnScale | None:
     if counts[at] >= MASS * len(ordered) and len(ordered) - counts[at] >= FEWEST_OTHERS:
         mass, share = float(values[at]), float(counts[at]) / len(ordered)
         ordered = ordered[ordered != mass]
-    codes = _find_codes(values, counts, ordered)
+    codes = _find_codes(values[values != mass], counts[values != mass], ordered)
     ordered = ordered[~np.isin(ordered, codes)]
     lowest = _find_lowest(ordered)
     bent = bend(ordered, lowest)

@@ -59,6 +59,7 @@ def test_zeros_of_a_zero_inflated_column_are_a_part_of_their_own() -> None:
     cells = np.where(draws.random(1000) < 0.8, 0.0, draws.uniform(50.0, 60.0, 1000))
     found = _learn(cells)
     assert found.mass == 0.0
+    assert not found.coded(cells).any()
     assert found.centre == pytest.approx(55.0, abs=1.0)
     assert found.share == pytest.approx(0.8, abs=0.05)
 
