@@ -270,7 +270,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     model, counting = choose_weights(job.model, model, job.weighting)
     table = _open(job, model, checks, force=force)
     model, counting, counted = suit_table(model, counting, table)
-    grouped = make_grouped(model, table, job.by, checks.errors)
+    grouped = make_grouped(model, table, job.by, checks.errors, counting.kind)
     of_groups = groups_of_model(model, grouped, of_groups)
     within = (risk.within for risk in of_groups)
     spectra: tuple[Spectrum, ...] = tuple(dict.fromkeys((*asked, *within)))

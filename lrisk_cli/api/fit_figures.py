@@ -12,6 +12,7 @@ from lrisk_cli.models.fitting import Scores, score_design
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.progress import Report
+from lrisk_cli.models.weight_record import weight_kind
 from lrisk_cli.risk.groups import GroupRisk, parse_fit_risk
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.table import Table
@@ -106,7 +107,8 @@ def _add_figures(each: Evaluated, name: str, design: Design, scored: Scores, ask
         return
     from lrisk_cli.evaluation.group_figures import GroupTally
 
-    grouped = GroupTally(reported_errors(each.model, asked.errors))
+    kind = weight_kind(each.model.weight)
+    grouped = GroupTally(reported_errors(each.model, asked.errors), kind)
     grouped.add(scored.losses, design.targets, scored.predictions, scored.probabilities, weights)
     each.take(name, tally, asked.spectra)
     _take_groups(each, name, grouped, groups, asked)
@@ -153,7 +155,8 @@ def _evaluate_table(
     by = results[0].groups["training"].columns if results[0].groups else ()
     columns, digest = list(dict.fromkeys([*columns_of(first.encoding), *by])), RowDigest()
     collector = GroupCollector(by) if by else None
-    grouped = [GroupTally(reported_errors(model, asked.errors)) for model in models]
+    kind = weight_kind(first.weight)
+    grouped = [GroupTally(reported_errors(model, asked.errors), kind) for model in models]
     for scored, _ in score_table(first, table, columns, None, RowTally(), report):
         targets = scored.known_targets
         digest.add(scored.encoded.rows, targets)

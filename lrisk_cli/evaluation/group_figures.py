@@ -14,6 +14,7 @@ from lrisk_cli.evaluation.metrics import Figures, Intervals, Reported, Tally, ta
 from lrisk_cli.evaluation.registry import better_of
 from lrisk_cli.evaluation.streams import Column
 from lrisk_cli.models.scored import ScoredBatch
+from lrisk_cli.names import WeightKind
 from lrisk_cli.risk.groups import GroupRisk
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.types import Array, Targets
@@ -26,7 +27,8 @@ FEW_ROWS = 100
 class GroupFigures:
     """One group. name: its cell of each column; rows: how many; intervals: where asked for.
 
-    total: how much the rows count for, their number where all count alike.
+    total: how much the rows count for, their number where all count alike; effective: how many
+    equal rows they are as good as.
     """
 
     name: tuple[str, ...]
@@ -34,11 +36,12 @@ class GroupFigures:
     figures: Figures
     intervals: Intervals
     total: float
+    effective: float
 
     @property
     def uncertain(self) -> bool:
         """Whether there are so few rows that chance may decide."""
-        return self.rows < FEW_ROWS
+        return self.effective < FEW_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +113,11 @@ class GroupTally:
     """Keeps scored rows with their groups until all are known.
 
     8 bytes a row for the loss, the target, the prediction, the weight if any and each class but the
-    first. Rows with weights have no intervals.
+    first. kind: of the weights.
     """
 
-    def __init__(self, reported: Reported) -> None:
-        self._reported = reported
+    def __init__(self, reported: Reported, kind: WeightKind = WeightKind.FREQUENCY) -> None:
+        self._reported, self._kind = reported, kind
         self._losses, self._targets, self._predictions = Column(), Column(), Column()
         self._probabilities: list[Column] = []
         self._weights: Column | None = None
@@ -156,7 +159,7 @@ class GroupTally:
             losses, targets, predictions = (column[start:end] for column in columns)
             probabilities = np.stack([p[start:end] for p in P], axis=1) if P else None
             of_rows = None if weights is None else weights[start:end]
-            rows = ScoredGroup(losses, targets, predictions, probabilities, of_rows)
+            rows = ScoredGroup(losses, targets, predictions, probabilities, of_rows, self._kind)
             found[code] = self._group(groups.names[code], rows, spectra, intervals=intervals)
         return ByGroup(groups.columns, tuple(found[code] for code in sorted(found)))
 
@@ -175,33 +178,39 @@ class GroupTally:
             targets, predictions = targets.astype(np.int32), predictions.astype(np.int32)
         tally.add(rows.losses, targets, predictions, rows.probabilities, rows.weights)
         figures = tally_figures(tally, spectra)
-        ends: Intervals = {}
-        if intervals and not weighted:
-            by_risk = {str(spectrum): spectrum for spectrum in (Spectrum("mean"), *spectra)}
-            target = self._reported.target
-            if target is not None:
-                restored = target.restore(rows.targets), target.restore(rows.predictions)
-                rows = replace(rows, targets=restored[0], predictions=restored[1])
-            for metric, value in figures.items():
-                spectrum = by_risk.get(metric)
-                found = (
-                    error_interval(metric, rows, value)
-                    if spectrum is None
-                    else risk_interval(tally.losses, spectrum, float(value or 0.0))
-                )
-                if found is not None:
-                    ends[metric] = found
+        ends = self._intervals(tally, rows, figures, spectra) if intervals else {}
         n_rows = len(rows.losses)
         total = n_rows if rows.weights is None else total_weight(rows.weights)
-        return GroupFigures(name, n_rows, figures, ends, total)
+        return GroupFigures(name, n_rows, figures, ends, total, rows.count())
+
+    def _intervals(
+        self, sorted_tally: Tally, rows: ScoredGroup, figures: Figures, spectra: Sequence[Spectrum]
+    ) -> Intervals:
+        """Of the figures that have one."""
+        by_risk = {str(spectrum): spectrum for spectrum in (Spectrum("mean"), *spectra)}
+        target, ends = self._reported.target, {}
+        if target is not None:
+            restored = target.restore(rows.targets), target.restore(rows.predictions)
+            rows = replace(rows, targets=restored[0], predictions=restored[1])
+        ascending, masses = sorted_tally.losses, sorted_tally.weights
+        for metric, value in figures.items():
+            spectrum = by_risk.get(metric)
+            found = (
+                error_interval(metric, rows, value)
+                if spectrum is None
+                else risk_interval(ascending, spectrum, float(value or 0.0), masses, rows.kind)
+            )
+            if found is not None:
+                ends[metric] = found
+        return ends
 
 
 class GroupedRows:
     """Scored rows of a table and their groups, batch by batch."""
 
-    def __init__(self, columns: Sequence[str], reported: Reported) -> None:
+    def __init__(self, columns: Sequence[str], reported: Reported, kind: WeightKind) -> None:
         self.columns = tuple(columns)
-        self._collector, self._tally = GroupCollector(columns), GroupTally(reported)
+        self._collector, self._tally = GroupCollector(columns), GroupTally(reported, kind)
 
     def add(self, scored: ScoredBatch) -> None:
         """Take one batch."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from lrisk_cli.design.groups import find_group_columns, require_groups
 from lrisk_cli.errors import opt
 from lrisk_cli.models.model import Model
-from lrisk_cli.names import GROUP_RISKS
+from lrisk_cli.names import GROUP_RISKS, WeightKind
 from lrisk_cli.parameters import split_specs
 from lrisk_cli.risk.groups import GroupRisk, parse_fit_risk
 from lrisk_cli.tables.named_columns import quote_field
@@ -41,15 +41,18 @@ def groups_of_model(
 
 
 def make_grouped(
-    model: Model, table: "Table", by: Sequence[str], errors: Sequence[str]
+    model: Model, table: "Table", by: Sequence[str], errors: Sequence[str], kind: WeightKind
 ) -> "GroupedRows | None":
-    """What collects the groups of a table, where their columns are named. errors: as of a tally."""
+    """What collects the groups of a table, where their columns are named. errors: as of a tally;
+
+    kind: of the weights of rows.
+    """
     if not by:
         return None
     from lrisk_cli.evaluation.group_figures import GroupedRows
     from lrisk_cli.evaluation.metrics import reported_errors
 
-    return GroupedRows(find_group_columns(table, by), reported_errors(model, errors))
+    return GroupedRows(find_group_columns(table, by), reported_errors(model, errors), kind)
 
 
 def note_groups(model: Model, by: Sequence[str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from lrisk_cli.evaluation.metrics import (
     evaluate_rows,
     parse_risks,
 )
-from lrisk_cli.names import Task
+from lrisk_cli.names import Task, WeightKind
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
 from lrisk_cli.risk.value import spectral_risk
 
@@ -109,3 +109,53 @@ def test_one_row_has_figures_and_no_intervals():
     found = tally.finish(groups, RISKS, intervals=True)
     assert [each.intervals for each in found.groups] == [{}, {}]
     assert found.groups[1].figures["mean"] == 2.0
+
+
+@pytest.mark.parametrize("task", [Task.REGRESSION, Task.CLASSIFICATION])
+def test_a_row_of_weight_3_has_the_figures_and_intervals_of_three_rows(task):
+    rows, reported = draw(task, 400, seed=6)
+    rng = np.random.default_rng(7)
+    weights = rng.integers(1, 5, 400).astype(np.float64)
+    codes = rng.integers(0, 3, 400).astype(np.int32)
+
+    def grouped(some, masses):
+        tally = GroupTally(reported)
+        tally.add(*(None if each is None else each[some] for each in rows), masses)
+        return tally.finish(RowGroups(("one", "two"), NAMES, codes[some]), RISKS, intervals=True)
+
+    copies = np.repeat(np.arange(400), weights.astype(int))
+    weighted, repeated = grouped(slice(None), weights), grouped(copies, None)
+    for one, other in zip(weighted.groups, repeated.groups, strict=True):
+        assert one.total == one.effective == other.rows
+        assert one.uncertain == other.uncertain
+        assert one.figures == pytest.approx(other.figures, rel=1e-10)
+        assert one.intervals.keys() == other.intervals.keys()
+        assert len(one.intervals) > 8
+        for name, ends in one.intervals.items():
+            assert ends == pytest.approx(other.intervals[name], rel=1e-9, abs=1e-12), name
+
+
+@pytest.mark.parametrize("task", [Task.REGRESSION, Task.CLASSIFICATION])
+def test_intervals_of_importances_are_about_those_of_resampled_rows(task):
+    """Rows are drawn with their weights; the figures are ratios of weighted sums."""
+    rows, reported = draw(task, 1500, seed=8)
+    losses, targets, predictions, P = rows
+    rng, resampled = np.random.default_rng(9), {}
+    weights = rng.exponential(size=1500) + 0.1
+    kind = WeightKind.IMPORTANCE
+    tally = GroupTally(reported, kind)
+    tally.add(*rows, weights)
+    codes = np.zeros(1500, np.int32)
+    (found,) = tally.finish(RowGroups(("g",), (("a",),), codes), RISKS, intervals=True).groups
+    assert found.effective == pytest.approx(weights.sum() ** 2 / np.square(weights).sum())
+    for _ in range(250):
+        at = rng.integers(0, 1500, 1500)
+        part = [None if each is None else each[at] for each in rows]
+        again = evaluate_rows(
+            reported, part[0], part[1], part[2], RISKS, part[3], weights=weights[at]
+        )
+        for name, figure in again.items():
+            resampled.setdefault(name, []).append(figure)
+    for name, (low, high) in found.intervals.items():
+        assert high - low == pytest.approx(2 * 1.96 * np.std(resampled[name]), rel=0.25), name
+        assert low <= found.figures[name] <= high
