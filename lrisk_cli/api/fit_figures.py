@@ -11,8 +11,8 @@ from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows
 from lrisk_cli.models.fitting import Scores, score_design
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import RowDigest
-from lrisk_cli.progress import Report
 from lrisk_cli.models.weight_record import weight_kind
+from lrisk_cli.progress import Report
 from lrisk_cli.risk.groups import GroupRisk, parse_fit_risk
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.table import Table

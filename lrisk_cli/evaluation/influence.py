@@ -218,7 +218,7 @@ def _f1(rows: ScoredGroup, value: float) -> Ends | None:
 def _balanced(rows: ScoredGroup, value: float) -> Ends:
     """A mean of independent fractions."""
     actual = rows.targets.astype(np.intp)
-    totals = np.bincount(actual, rows.weights)
+    totals = np.asarray(np.bincount(actual, rows.weights), dtype=np.float64)
     hit = (rows.predictions == rows.targets).astype(np.float64)
     hits = np.bincount(actual, hit if rows.weights is None else hit * rows.weights)
     some = np.flatnonzero(totals > 0)

@@ -139,7 +139,6 @@ def test_a_row_of_weight_3_has_the_figures_and_intervals_of_three_rows(task):
 def test_intervals_of_importances_are_about_those_of_resampled_rows(task):
     """Rows are drawn with their weights; the figures are ratios of weighted sums."""
     rows, reported = draw(task, 1500, seed=8)
-    losses, targets, predictions, P = rows
     rng, resampled = np.random.default_rng(9), {}
     weights = rng.exponential(size=1500) + 0.1
     kind = WeightKind.IMPORTANCE
