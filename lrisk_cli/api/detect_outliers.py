@@ -84,6 +84,7 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
     if job.output is not None:
         write_parts(job.output, ranking_parts(ranked, losses))
     clock.lap("write_s")
+    diagnosis = None if job.html is None else subject.diagnose()
     # In place: nothing needs the losses in reading order any more.
     ascending = sort_losses(losses)
     figures = outlier_figures(ranked, ascending, parse_risks(job.checks.risks or ["mean"]))
@@ -106,6 +107,7 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         timings=clock.timings(),
         warnings=subject.warnings,
         shown=ranked.top,
+        diagnosis=diagnosis,
     )
 
 

@@ -190,6 +190,13 @@ def deviates(losses: Array, n_columns: int) -> Array:
     return found
 
 
+def far_distance(n_columns: int) -> float:
+    """The 97.5 % quantile of the Mahalanobis distances of normal rows."""
+    from scipy.special import chdtri
+
+    return float(np.sqrt(chdtri(n_columns, 1.0 - KEPT)))
+
+
 def _first_halves(X: Array) -> list[Array]:
     """Half of the rows by each of several robust correlation matrices: DetMCD but for its OGK.
 

@@ -15,6 +15,7 @@ from lrisk_cli.evaluation.rankings import largest_first, rank_order
 from lrisk_cli.evaluation.registry import figures_of
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model
+from lrisk_cli.outliers.diagnosis import Diagnosis
 from lrisk_cli.outliers.reasons import Reasons
 from lrisk_cli.outliers.subjects import ExplainedRows, Subject
 from lrisk_cli.risk.spectrum import Spectrum
@@ -67,7 +68,7 @@ class Outliers:
     fitted: whether the model was fitted to these rows. contamination: as asked, None for auto.
     kinds: how many rows are of each, long tails included. named: how many of the rows explained
     name a column first. curve: (2, m) ranks and scores. shown: the first rows
-    again, for a page up to 50 outliers.
+    again, for a page up to 50 outliers. diagnosis: for a page.
     """
 
     model: Model | ClusterModel
@@ -88,6 +89,7 @@ class Outliers:
     timings: Mapping[str, float]
     warnings: Warnings = ()
     shown: Sequence[TopRow] = ()
+    diagnosis: Diagnosis | None = None
 
     @property
     def has_ids(self) -> bool:

@@ -1,7 +1,7 @@
 """A design that may hold outliers -> a model of its inliers, and which rows are outliers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +66,8 @@ class RankedScores:
 class RobustFit:
     """A model of the inliers, the losses of all rows under it, and which rows are outliers.
 
-    losses: (n,), in the order of the design.
+    losses: (n,), in the order of the design. errors: the rows whose errors were judged, none of
+    classes.
     """
 
     fitted: Fitted
@@ -74,6 +75,7 @@ class RobustFit:
     threshold: Threshold
     ranked: RankedScores
     notes: tuple[str, ...] = ()
+    errors: Index = field(default_factory=lambda: np.zeros(0, np.intp))
 
 
 def fit_robust(
@@ -110,7 +112,8 @@ def fit_robust(
     else:
         alone = float(np.mean(ranked.outliers & ~judged.outliers))
         threshold = Threshold(min(judged.fraction + alone, 1.0), threshold_below(ranked), scale)
-    return RobustFit(fitted, losses, threshold, ranked, notes)
+    errors = np.flatnonzero(~judged.alone if able else np.zeros(len(losses), np.bool_))
+    return RobustFit(fitted, losses, threshold, ranked, notes, errors)
 
 
 def _unite(judged: Judgement, cells: CellFindings) -> RankedScores:

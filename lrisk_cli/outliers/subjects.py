@@ -20,6 +20,7 @@ from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.models.scoring import LOSS_BYTES, RowTally, columns_of, encode_table, score_table
 from lrisk_cli.names import Missing
 from lrisk_cli.outliers.cluster_scores import score_anomalies
+from lrisk_cli.outliers.diagnosis import Diagnosis, diagnose
 from lrisk_cli.outliers.distance_reasons import explain_distances
 from lrisk_cli.outliers.options import default_clusters
 from lrisk_cli.outliers.reasons import (
@@ -60,7 +61,8 @@ class Subject:
     """The model that the losses belong to, and the threshold for outliers. explain: indices of some
     rows, ascending, and whether to name all rows or only these -> `ExplainedRows`, with the reasons
     of these.
-    ranked: scores and kinds of all rows where these are not functions of the losses.
+    ranked: scores and kinds of all rows where these are not functions of the losses. diagnose: the
+    errors of the rows beside their distances, if the target is of numbers.
     """
 
     model: Model | ClusterModel
@@ -70,6 +72,7 @@ class Subject:
     notes: tuple[str, ...]
     warnings: Warnings = ()
     ranked: RankedScores | None = None
+    diagnose: Callable[[], Diagnosis | None] = lambda: None
 
     def scores(self, losses: Array, rows: slice | Index) -> Array:
         """The scores of some rows. losses: of all, in reading order."""
@@ -106,9 +109,19 @@ def fit_subject(
         return explain_rows(model, usual, few, design.targets[indices], exposure, firsts, cells)
 
     notes = (*design.notes, *robust.fitted.notes, *robust.notes)
+
+    def diagnosis() -> Diagnosis | None:
+        sizes = model.row_loss.sizes(robust.losses)
+        if sizes is None or len(robust.errors) == 0:
+            return None
+        errors = sizes / robust.threshold.scale
+        seed, flags = fit.solver.seed, robust.ranked.outliers
+        return diagnose(design.rows, errors, flags, robust.errors, seed)
+
     subject = Subject(
-        model, robust.threshold, rows, _explainer(design, reasons), notes, ranked=robust.ranked
-    )
+        model, robust.threshold, rows, _explainer(design, reasons), notes,
+        ranked=robust.ranked, diagnose=diagnosis,
+    )  # fmt: skip
     return subject, robust.losses
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lrisk_cli.errors import opt
+from lrisk_cli.outliers.diagnosis import OFF
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
 from lrisk_cli.reports.html import (
     Figure,
@@ -24,13 +25,16 @@ from lrisk_cli.types import Array
 
 if TYPE_CHECKING:
     from lrisk_cli.outliers.detection import Outliers
+    from lrisk_cli.outliers.diagnosis import Diagnosis
 
 MOST_COLUMNS = 12
+# Smaller errors and distances are drawn here: the axes are logarithmic.
+LEAST_SHOWN = 0.05
 
 
 def outlier_page(found: "Outliers", command_line: str) -> Page:
-    """Tiles, the scores with the threshold, the columns named most often, the first rows."""
-    figures = [draw(score_plot(found), "scores"), *_named_figure(found)]
+    """Tiles, scores, errors against distances, the columns named most often, the first rows."""
+    figures = [draw(score_plot(found), "scores"), *_diagnostic(found), *_named_figure(found)]
     sections = [
         Section(
             "At a glance",
@@ -85,6 +89,46 @@ def _lines(found: "Outliers", ranks: Array, values: Array) -> list[Series]:
     above = slice(0, n_above + 1)
     lines = [Series("other rows", ranks[n_above:], values[n_above:], 1)]
     return [Series("outliers", ranks[above], values[above], 2), *lines] if n_above else lines
+
+
+def _diagnostic(found: "Outliers") -> list[Figure]:
+    """Errors against robust distances, where the target is of numbers."""
+    diagnosis = found.diagnosis
+    return [] if diagnosis is None else [draw(diagnostic_plot(diagnosis), "diagnostic")]
+
+
+def diagnostic_plot(diagnosis: "Diagnosis") -> Plot:
+    """Robust error against robust distance of each row (Rousseeuw & van Zomeren 1990)."""
+    counts, total = diagnosis.counts, sum(diagnosis.counts.values())
+    n_bad, n_good, n_off = counts[True, True], counts[True, False], counts[False, True]
+    others = ~diagnosis.outliers
+    x = np.maximum(diagnosis.distances, LEAST_SHOWN)
+    y = np.maximum(diagnosis.errors, LEAST_SHOWN)
+    series = [Series("other rows", x[others], y[others], 1, "dots")]
+    if not others.all():
+        series.append(Series("outliers", x[~others], y[~others], 2, "crosses"))
+    columns = "1 column" if diagnosis.n_columns == 1 else f"{diagnosis.n_columns} columns"
+    shown = f"{len(x):,} of {total:,} rows are shown. " if len(x) < total else ""
+    return Plot(
+        title=f"{n_bad:,} rows are remote and off the fit, {n_good:,} remote and on it",
+        alternative=f"Sizes of errors against distances of {len(x)} rows, both logarithmic: "
+        f"{n_off} rows are off the fit and not remote, {n_bad} are both, {n_good} are remote only.",
+        x_label="robust distance",
+        y_label="size of the error, in robust deviations",
+        series=series,
+        x_log=True,
+        y_log=True,
+        guides=[Guide("y", OFF, f"{OFF:g} deviations"), Guide("x", diagnosis.far, "97.5 %")],
+        note=f"{shown}Distances are those of the minimum covariance determinant of {columns} of "
+        f"many numbers; 97.5 % of normal rows are nearer than {diagnosis.far:.3g}. Remote rows on "
+        "the fit support it; those off the fit would bend least squares most.",
+        data=Table(
+            "Rows by distance and error",
+            ["", "on the fit", "off the fit"],
+            [["near", f"{counts[False, False]:,}", f"{n_off:,}"],
+             ["remote", f"{n_good:,}", f"{n_bad:,}"]],
+        ),
+    )  # fmt: skip
 
 
 def _named_figure(found: "Outliers") -> list[Figure]:
