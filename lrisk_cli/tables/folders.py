@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import TypeVar
 
 from lrisk_cli.errors import DataError, as_text, is_text
-from lrisk_cli.tables.formats import SUFFIXES, UNREAD_SUFFIXES
+from lrisk_cli.tables.formats import ANY_TEXT, SUFFIXES, UNREAD_SUFFIXES
 from lrisk_cli.tables.source import COMPRESSIONS, UNREAD_COMPRESSIONS, unreadable
 
 NamePath = TypeVar("NamePath", bound=PurePath)
@@ -46,15 +46,26 @@ def tables_among(
     found = [name for name in shown if _is_table(name.name) and not _is_hidden(name.parts)]
     why = [*problems, *_find_problems(folder, below, shown)]
     if not found:
-        some = f" that can be read (looked for {', '.join(SUFFIXES)}); {why[0]}" if why else ""
-        raise DataError(
-            f"{folder}: the folder holds no tables"
-            + (some or f" (looked for {', '.join(SUFFIXES)}); name a file, or another folder")
-        )
+        raise _no_tables(folder, shown, why)
     if why:
         raise why[0]
     others = [name for name in shown if _is_table(name.name) == _is_hidden(name.parts)]
     return found, _note_others(folder, [str(name) for name in others], "not tables by their names")
+
+
+def _no_tables(folder: str, shown: Sequence[PurePath], why: Sequence[DataError]) -> DataError:
+    """The sentence for a folder without tables. why: what could not be looked at, or read."""
+    looked_for = f"(looked for {', '.join(SUFFIXES)})"
+    if why:
+        return DataError(
+            f"{folder}: the folder holds no tables that can be read {looked_for}; {why[0]}"
+        )
+    texts = any(name.suffix.lower() == ANY_TEXT for name in shown)
+    remedy = f"name {ANY_TEXT} files by a pattern, '{folder.rstrip('/')}/*{ANY_TEXT}'"
+    return DataError(
+        f"{folder}: the folder holds no tables {looked_for}; "
+        + (remedy if texts else "name a file, or another folder")
+    )
 
 
 def matches_of(pattern: str) -> tuple[list[str], str]:

@@ -12,7 +12,9 @@ from lrisk_cli.tables.source import Source
 
 TEXT = CsvReader()
 READERS: tuple[Reader[Any], ...] = (TEXT, ParquetReader(), ArrowReader())
-SUFFIXES = tuple(suffix for reader in READERS for suffix in reader.suffixes)
+# Texts of any kind end with .txt: in a folder they are no tables unless a pattern names them.
+ANY_TEXT = ".txt"
+SUFFIXES = tuple(suffix for reader in READERS for suffix in reader.suffixes if suffix != ANY_TEXT)
 UNREAD_SUFFIXES = (".xlsx", ".xls", ".ods", ".orc", ".avro", ".jsonl", ".ndjson")
 REFUSED = (
     (b"\xfd7zXZ\0", "compressed by xz, which lrisk does not read; decompress it"),

@@ -166,7 +166,7 @@ def test_a_file_and_a_link_to_it_are_not_read_twice(tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["b.csv.xz", "b.CSV.XZ", "b.tsv.lz4", "b.csv.Z", "b.csv.zip", "b.txt.7z", "b.parquet.br"],
+    ["b.csv.xz", "b.CSV.XZ", "b.tsv.lz4", "b.csv.Z", "b.csv.zip", "b.tab.7z", "b.parquet.br"],
 )
 def test_a_table_in_a_compression_that_is_not_read_is_an_error(tmp_path, name):
     write(tmp_path / "a.csv")
@@ -425,3 +425,12 @@ def test_every_command_says_what_it_did_not_read(houses, monkeypatch, capsys, co
     assert run([*command]) == 0
     out, err = capsys.readouterr()
     assert note in out + err
+
+
+def test_texts_of_any_kind_are_tables_only_where_a_pattern_names_them(tmp_path):
+    write(tmp_path / "README.txt")
+    assert refusal(tmp_path).endswith("; name .txt files by a pattern, 'D/*.txt'")
+    assert labels(tmp_path, "*.txt") == ["README.txt"]
+    write(tmp_path / "a.csv")
+    assert labels(tmp_path) == ["a.csv"]
+    assert notes(tmp_path) == ("D: not read: README.txt (not tables by their names)",)
