@@ -26,7 +26,7 @@ def time_rows(table: Path, paths: list[str], repeats: int) -> list[dict[str, obj
 
     def score(chosen: dict) -> None:
         rows = open_table([str(table)], expected=expected)
-        for _ in score_together(chosen, rows, None, RowTally(), silent):
+        for _ in score_together(chosen, rows, (), RowTally(), silent):
             pass
 
     def report() -> None:

@@ -11,6 +11,7 @@ from lrisk_cli.design.design import DesignOptions, RowCounts
 from lrisk_cli.errors import as_text
 from lrisk_cli.evaluation.checks import Checks
 from lrisk_cli.evaluation.gates import NamedGateResults
+from lrisk_cli.evaluation.group_figures import ByGroup, spell_name
 from lrisk_cli.evaluation.loss_comparison import (
     Outcome,
     SplitPlan,
@@ -19,11 +20,18 @@ from lrisk_cli.evaluation.loss_comparison import (
     compare_models,
 )
 from lrisk_cli.evaluation.paired_losses import Group
-from lrisk_cli.evaluation.quantile_gates import check_outcome, needed_levels, not_compared
+from lrisk_cli.evaluation.quantile_gates import (
+    check_outcome,
+    group_metrics,
+    needed_levels,
+    not_compared,
+)
 from lrisk_cli.evaluation.quantiles import Compared, Comparison
+from lrisk_cli.evaluation.row_weights import RowCounting
 from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.fitting import FitOptions
 from lrisk_cli.models.model import Model
+from lrisk_cli.models.weight_record import WeightRecord
 from lrisk_cli.progress import Report
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table
@@ -56,15 +64,18 @@ class QuantileResults:
     """All that a quantile report has to say. models: the baseline first.
 
     quantiles: the levels asked for, which are among those of the comparison; gate_results: with the
-    model that met the gate, or None where a gate is about the rows. by: what the groups are of.
-    skipped: sentences on figures that an earlier run lacks; paths: of the table.
+    model that met the gate, or None where a gate is about the rows. by: the columns of the groups;
+    by_model: the figures of the groups for each model but the baseline. skipped: sentences on
+    figures that an earlier run lacks; paths: of the table. weight: how much the rows count, where
+    they do not count alike.
     """
 
     models: tuple[NamedModel, ...]
     quantiles: tuple[float, ...]
     comparison: Comparison
     groups: tuple[Group, ...]
-    by: str | None
+    by: tuple[str, ...]
+    by_model: dict[str, ByGroup]
     counts: RowCounts
     splits: Splits | None
     gate_results: NamedGateResults
@@ -72,6 +83,7 @@ class QuantileResults:
     skipped: Sequence[str]
     paths: Sequence[str]
     warnings: Warnings = ()
+    weight: WeightRecord | None = None
 
     @property
     def baseline(self) -> NamedModel:
@@ -99,8 +111,8 @@ class Subject(Protocol):
     def open(self, data: Inputs) -> Table:
         """The table, read as the subject needs it."""
 
-    def compare(self, table: Table, by: str | None, levels: Array, report: Report) -> Outcome:
-        """The quantiles of all models."""
+    def compare(self, table: Table, levels: Array, report: Report) -> Outcome:
+        """The quantiles of all models, also by group where the subject has columns of groups."""
 
     def splits(self, outcome: Outcome) -> Splits | None:
         """How the rows to learn from and those to test on were chosen, if they were."""
@@ -108,9 +120,14 @@ class Subject(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """Models that were fitted before, by path, the baseline first."""
+    """Models that were fitted before, by path, the baseline first. counting: how much rows count;
+    by: columns of groups; notes: on these.
+    """
 
     models: dict[str, Model]
+    counting: RowCounting
+    by: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -119,8 +136,9 @@ class ModelFiles:
     def open(self, data: Inputs) -> Table:
         return open_table(data, expected=columns_read(self.models))
 
-    def compare(self, table: Table, by: str | None, levels: Array, report: Report) -> Outcome:
-        return compare_models(self.models, table, by, levels, report)
+    def compare(self, table: Table, levels: Array, report: Report) -> Outcome:
+        found = compare_models(self.models, self.counting, table, self.by, levels, report)
+        return replace(found, notes=(*found.notes, *self.notes))
 
     def splits(self, outcome: Outcome) -> None:
         return None
@@ -143,8 +161,8 @@ class FitsOnSplits:
     def open(self, data: Inputs) -> Table:
         return open_table(data, dtypes=self.dtypes)
 
-    def compare(self, table: Table, by: str | None, levels: Array, report: Report) -> Outcome:
-        found = compare_fits(table, self.columns, self.fits, self.plan, by, levels, report)
+    def compare(self, table: Table, levels: Array, report: Report) -> Outcome:
+        found = compare_fits(table, self.columns, self.fits, self.plan, levels, report)
         return replace(found, notes=(*found.notes, *self.notes))
 
     def splits(self, outcome: Outcome) -> Splits:
@@ -160,7 +178,6 @@ class Job:
     data: Inputs
     subject: Subject
     quantiles: tuple[float, ...]
-    by: str | None
     checks: Checks
     output: str | None
     html: str | None
@@ -180,10 +197,9 @@ def run(job: Job, report: Report, *, force: bool) -> QuantileResults:
     subject, checks = job.subject, job.checks
     table = subject.open(job.data)
     check_apart(job.outputs, [*subject.paths, *checks.inputs, *table.paths])
-    if job.by is not None:
-        table.column(job.by)
     levels = needed_levels(job.quantiles, checks)
-    outcome = subject.compare(table, job.by, levels, report)
+    outcome = subject.compare(table, levels, report)
+    by_model = group_metrics(outcome, job.quantiles, checks)
     warnings = (*warn_of_same_files(table.paths), *outcome.warnings)
     return QuantileResults(
         models=tuple(
@@ -192,14 +208,16 @@ def run(job: Job, report: Report, *, force: bool) -> QuantileResults:
         quantiles=job.quantiles,
         comparison=outcome.comparison,
         groups=outcome.groups,
-        by=job.by,
+        by=outcome.by,
+        by_model=by_model,
         counts=outcome.counts,
         splits=subject.splits(outcome),
-        gate_results=check_outcome(outcome, job.quantiles, checks, warnings),
+        gate_results=check_outcome(outcome, job.quantiles, checks, warnings, by_model),
         notes=outcome.notes,
         skipped=not_compared(outcome, job.quantiles, checks),
         paths=table.paths,
         warnings=warnings,
+        weight=outcome.weight,
     )
 
 
@@ -211,14 +229,14 @@ def is_json(path: str) -> bool:
 def quantile_columns(results: QuantileResults) -> dict[str, Any]:
     """One row for each model and quantile, of all rows, called (all), and then of each group."""
     parts = [("(all)", results.comparison)]
-    parts += [(group.name, group.comparison) for group in results.groups]
+    parts += [(spell_name(group.name), group.comparison) for group in results.groups]
     lines = [
         {"group": name, "model": as_text(model.name), "quantile": results.quantiles[i], **figures}
         for name, comparison in parts
         for model, compared in zip(results.models[1:], comparison.models, strict=True)
         for i, figures in enumerate(_lines(results.level_indices, comparison, compared))
     ]
-    names = [name for name in lines[0] if name != "group" or results.by is not None]
+    names = [name for name in lines[0] if name != "group" or results.by]
     return {name: np.array([line[name] for line in lines]) for name in names}
 
 

@@ -8,6 +8,7 @@ from lrisk_cli.commands.options.declared import only, vary
 from lrisk_cli.design.options import Columns
 from lrisk_cli.evaluation.options.comparing import ComparedModels, QuantileOutput, RandomSplits
 from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.options.grouping import Grouping
 from lrisk_cli.evaluation.registry import OF_PAIRS, list_metrics
 from lrisk_cli.models.options import Penalty, RowLoss
 from lrisk_cli.native.options import Threads
@@ -22,11 +23,13 @@ TARGET = (
     "fitted on random parts of the table and compared on the rest."
 )
 OF_FITS = only(
-    "target", "features", "exclude", "exposure", "dtype", "missing", "unseen", "dates", "task"
-)
+    "target", "features", "exclude", "exposure", "weight", "weight_kind", "class_weight", "dtype",
+    "missing", "unseen", "dates", "task",
+)  # fmt: skip
 FAIL_ON = (
     "Exit with 1 if this holds for any model, for example 'difference:0.95<0'; repeatable. "
-    f"{list_metrics(OF_PAIRS)}."
+    f"{list_metrics(OF_PAIRS)}. With `by`, 'worst:METRIC', 'gap:METRIC' and "
+    "'group[COLUMN=VALUE]:METRIC' of the first four."
 )
 
 
@@ -36,6 +39,7 @@ def quantile_report(
         Columns,
         OF_FITS,
         vary("target", help=TARGET),
+        vary("weight", shown="as in the fits, where the table has it"),
         vary("missing", shown="as in the fit, or error"),
         vary("unseen", shown="as in the fit, or error"),
     ],
@@ -43,6 +47,7 @@ def quantile_report(
     loss: RowLoss,
     penalty: Penalty,
     splits: RandomSplits,
+    grouping: Grouping,
     gates: Annotated[Gates, vary("fail_on", help=FAIL_ON)],
     output: QuantileOutput,
     page: Page,
@@ -68,7 +73,7 @@ def quantile_report(
     from lrisk_cli.reports.progress import ProgressDisplay
 
     compared = ComparedOptions(columns, models, loss, penalty, splits)
-    job = make_job(data, compared, gates, output, html=page.html)
+    job = make_job(data, compared, gates, output, html=page.html, grouping=grouping)
     with ProgressDisplay("quantile-report", quiet=messages.quiet, bar=messages.progress) as report:
         results = run(job, report, force=files.force)
         _write(results, output.output, page.html)

@@ -41,10 +41,13 @@ class RowGroups:
 
 
 class GroupCollector:
-    """Collects the groups of rows batch by batch: 4 bytes a row for each column."""
+    """Collects the groups of rows batch by batch: 4 bytes a row for each column.
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.columns = tuple(columns)
+    most: groups that are allowed.
+    """
+
+    def __init__(self, columns: Sequence[str], most: int = MAX_GROUPS) -> None:
+        self.columns, self._most = tuple(columns), most
         self._coded = [Coded() for _ in self.columns]
 
     def add(self, batch: Batch, kept: NDArray[np.int64] | None = None) -> None:
@@ -52,7 +55,7 @@ class GroupCollector:
         for name, coded in zip(self.columns, self._coded, strict=True):
             cells = spell_groups(batch.columns[name], f"{batch.source}, column '{name}'")
             coded.add(cells if kept is None else cells[kept])
-            _refuse_many(coded.n_values, name)
+            _refuse_many(coded.n_values, name, self._most)
 
     def finish(self) -> RowGroups:
         """The groups of all rows."""
@@ -62,7 +65,7 @@ class GroupCollector:
             joint = joint * (len(texts.values) + 1) + (texts.codes + 1)
             n_possible *= len(texts.values) + 1
         found, codes = _distinct(joint, n_possible)
-        _refuse_many(len(found), ",".join(self.columns))
+        _refuse_many(len(found), ",".join(self.columns), self._most)
         names = []
         for group in found.tolist():
             cells, rest = [], group
@@ -117,8 +120,8 @@ def _distinct(
     return np.flatnonzero(occurs), places[joint]
 
 
-def _refuse_many(n_values: int, name: str) -> None:
-    if n_values > MAX_GROUPS:
+def _refuse_many(n_values: int, name: str, most: int) -> None:
+    if n_values > most:
         raise InvalidOption(
-            "by", f": more than {MAX_GROUPS:,} groups; choose columns with fewer values", name
+            "by", f": more than {most:,} groups; choose columns with fewer values", name
         )

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from lrisk_cli.design.design import DesignOptions, RowCounts, build_design
+from lrisk_cli.design.groups import find_group_columns
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.evaluation.paired_losses import Group, PairedLosses, average_groups
 from lrisk_cli.evaluation.quantiles import Comparison, average
+from lrisk_cli.evaluation.row_weights import RowCounting, suit_common_table
 from lrisk_cli.evaluation.splits import hold_out
 from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows, warn_of_learning
 from lrisk_cli.models.fitting import FitOptions, fit_design
@@ -17,6 +19,7 @@ from lrisk_cli.models.loading import load_predictor, with_policies
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.models.scoring import RowTally, score_together
+from lrisk_cli.models.weight_record import WeightRecord
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.tables.table import Table
@@ -35,7 +38,10 @@ class SplitPlan:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Models compared on rows. gaps: the widest one proved, by name; tested: rows evaluated."""
+    """Models compared on rows. gaps: the widest one proved, by name; tested: rows evaluated.
+
+    weight: how much the rows count, where they do not count alike. by: the columns of the groups.
+    """
 
     models: dict[str, Model]
     gaps: dict[str, float | None]
@@ -45,6 +51,8 @@ class Outcome:
     n_tested: int
     notes: tuple[str, ...] = ()
     warnings: Warnings = ()
+    weight: WeightRecord | None = None
+    by: tuple[str, ...] = ()
 
 
 def load_models(
@@ -78,21 +86,32 @@ def columns_read(models: Mapping[str, Model]) -> dict[str, str]:
 
 
 def compare_models(
-    models: dict[str, Model], table: Table, by: str | None, levels: Array, report: Report
+    models: dict[str, Model],
+    counting: RowCounting,
+    table: Table,
+    by: Sequence[str],
+    levels: Array,
+    report: Report,
 ) -> Outcome:
-    """One pass over the table; what stays in memory are the losses."""
-    tally, pairs = RowTally(), PairedLosses(len(models), by)
+    """One pass over the table; what stays in memory are the losses. counting: of its rows."""
+    models, counting, counted = suit_common_table(models, counting, table)
+    columns = find_group_columns(table, by)
+    tally, pairs = RowTally(), PairedLosses(len(models), columns, counting.kind)
     digests = {name: RowDigest() for name in models}
-    for rows, losses, groups in score_together(models, table, by, tally, report, digests):
-        pairs.add(rows, losses, groups)
+    for scored in score_together(models, table, columns, tally, report, digests):
+        pairs.add(scored)
     gaps = {name: model.fit.gap for name, model in models.items()}
-    compared = _compared(pairs, table, levels)
+    weight = counting.record(pairs.weights)
+    comparison, groups = _compared(pairs, table, levels)
     warnings = tuple(
         warning.of(name)
         for name, model in models.items()
         for warning in warn_of_learned_rows(model.fit, digests[name].text)
     )
-    return Outcome(models, gaps, *compared, tally.counts, pairs.n_rows, table.notes, warnings)
+    return Outcome(
+        models, gaps, comparison, groups, tally.counts, pairs.n_rows, (*table.notes, *counted),
+        warnings, weight, columns,
+    )  # fmt: skip
 
 
 def compare_fits(
@@ -100,16 +119,18 @@ def compare_fits(
     columns: DesignOptions,
     fits: Mapping[str, FitOptions],
     plan: SplitPlan,
-    by: str | None,
     levels: Array,
     report: Report,
 ) -> Outcome:
-    """Fit by every risk (the baseline first) on each split, and compare on the rows held out."""
+    """Fit by every risk (the baseline first) on each split, and compare on the rows held out.
+
+    columns: with those of groups and of weights.
+    """
     splits = []
     for k in range(plan.repeats):
         report(Progress("splits", k, plan.repeats))
         split = replace(plan, seed=plan.seed + k)
-        splits.append(_compare_on_split(table, columns, fits, split, by, levels))
+        splits.append(_compare_on_split(table, columns, fits, split, levels))
         report(Progress("splits", k + 1, plan.repeats))
     last = splits[-1]
     test_share = last.n_tested / last.counts.used
@@ -126,7 +147,6 @@ def _compare_on_split(
     columns: DesignOptions,
     fits: Mapping[str, FitOptions],
     split: SplitPlan,
-    by: str | None,
     levels: Array,
 ) -> Outcome:
     """One split: the table is read to learn from it, then once more to score the rows held out."""
@@ -144,14 +164,16 @@ def _compare_on_split(
         for warning in warn_of_learning(model, design)
     )
     del design, tested  # the largest arrays of all
-    pairs = PairedLosses(len(models), by)
-    for rows, losses, groups in score_together(models, table, by, RowTally(), silent):
-        chosen = held_out[rows]
-        tested_groups = None if groups is None else groups[chosen]
-        pairs.add(rows[chosen], [each[chosen] for each in losses], tested_groups)
+    by = find_group_columns(table, columns.by)
+    pairs = PairedLosses(len(models), by, columns.weighting.kind)
+    for scored in score_together(models, table, by, RowTally(), silent):
+        pairs.add(scored, held_out[scored.rows])
     gaps = {name: model.fit.gap for name, model in models.items()}
-    compared = _compared(pairs, table, levels)
-    return Outcome(models, gaps, *compared, counts, pairs.n_rows, notes, warnings)
+    weight = next(iter(models.values())).weight
+    comparison, groups = _compared(pairs, table, levels)
+    return Outcome(
+        models, gaps, comparison, groups, counts, pairs.n_rows, notes, warnings, weight, by
+    )
 
 
 def _compared(

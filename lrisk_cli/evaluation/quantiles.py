@@ -14,10 +14,14 @@ from numpy.typing import NDArray
 
 from lrisk_cli.errors import InvalidOption, UsageError, opt
 from lrisk_cli.evaluation.deviations import sample_deviation
+from lrisk_cli.evaluation.influence import count_rows
 from lrisk_cli.evaluation.metrics import CONFIDENCE
+from lrisk_cli.names import WeightKind
 from lrisk_cli.native.kernels import core
 from lrisk_cli.parameters import hint_percent, read_fraction, split_specs
+from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.risk.value import sort_losses
+from lrisk_cli.risk.weighted import SortedMasses
 from lrisk_cli.types import Array
 
 # Levels of a picture: every half percent, and finer where the tail is.
@@ -52,9 +56,10 @@ class Compared:
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """Models beside a baseline on the same n_rows rows; mean and tail: of all and of the worst
-    tenth of the losses. levels: (levels,)."""
+    tenth of the losses. levels: (levels,). effective: how many equal rows these are as good as."""
 
     n_rows: float
+    effective: float
     levels: Array
     losses: Quantiles
     mean: float
@@ -143,17 +148,59 @@ def quantile_ranks(n_rows: int, levels: Array, masses: Array | None = None) -> N
     return np.clip(np.ceil(n_rows * levels - slack), 1, n_rows).astype(np.intp)
 
 
-def loss_quantiles(ascending: Array, levels: Array) -> Quantiles:
+@dataclass(frozen=True, slots=True, eq=False)
+class SortedLosses:
+    """Ascending losses, (n,), and how many units they are: rows, or what weighted rows count for.
+
+    ends: the rank of the last unit of each row, where rows have weights. (n,).
+    """
+
+    losses: Array
+    n_units: int
+    weights: Array | None = None
+    ends: Array | None = None
+
+    def at(self, ranks: NDArray[np.intp]) -> Array:
+        """The losses of units, by their ranks from 1 on; ranks beyond are those of the ends."""
+        ranks = np.clip(ranks, 1, self.n_units)
+        if self.ends is None:
+            return self.losses[ranks - 1]
+        rows = np.searchsorted(self.ends, ranks - 0.5)
+        return self.losses[np.minimum(rows, len(self.losses) - 1)]
+
+    def quantiles(self, levels: Array) -> Array:
+        """l_(ceil(n p)); of weighted rows the first with p of the weight up to it. (levels,)."""
+        return self.losses[quantile_ranks(len(self.losses), levels, self.weights) - 1]
+
+    def tail_mean(self, level: float) -> float:
+        """The superquantile: see `tail_mean`."""
+        if self.weights is None:
+            return tail_mean(self.losses, level)
+        return SortedMasses(self.weights).risk(self.losses, Spectrum("superquantile", level))
+
+
+def sort_weighted(losses: Array, weights: Array | None, kind: WeightKind) -> SortedLosses:
+    """Losses, sorted in place, and their weights, of which a copy is sorted. (n,) both."""
+    if weights is None:
+        return SortedLosses(sort_losses(losses), len(losses))
+    weights = weights.copy()
+    ascending = sort_losses(losses, weights)
+    n_units = max(1, round(count_rows(weights, kind)))
+    ends = np.cumsum(weights)
+    return SortedLosses(ascending, n_units, weights, ends * (n_units / ends[-1]))
+
+
+def loss_quantiles(ascending: SortedLosses, levels: Array) -> Quantiles:
     """l_(ceil(n p)) with order statistics around it: P(l_(r) <= quantile <= l_(s)) >= 95 %.
 
     r and s are those of the binomial distribution of the number of losses below the quantile.
     Losses are not negative, so 0 stands in for r = 0; where s > n there is no upper end.
     """
-    n = len(ascending)
+    n = ascending.n_units
     r, s = interval_ranks(n, levels)
-    low = np.where(r > 0, ascending[np.maximum(r, 1) - 1], 0.0)
-    high = np.where(s <= n, ascending[np.minimum(s, n) - 1], np.nan)
-    return Quantiles(ascending[quantile_ranks(n, levels) - 1], low, high)
+    low = np.where(r > 0, ascending.at(r), 0.0)
+    high = np.where(s <= n, ascending.at(s), np.nan)
+    return Quantiles(ascending.quantiles(levels), low, high)
 
 
 def tail_mean(ascending: Array, level: float) -> float:
@@ -171,22 +218,32 @@ def tail_mean(ascending: Array, level: float) -> float:
     return (total - part * float(ascending[first])) / (n - below)
 
 
-def compare(losses: Sequence[Array], pairs: Sequence[Array], levels: Array) -> Comparison:
+def compare(
+    losses: Sequence[Array],
+    pairs: Sequence[Array],
+    levels: Array,
+    weights: Array | None = None,
+    kind: WeightKind = WeightKind.FREQUENCY,
+) -> Comparison:
     """The first model's losses are the baseline's. losses: (n,) each, sorted in place.
 
-    pairs: losses of the same models on some of the rows, in one order for all, for rho.
+    pairs: losses of the same models on some of the rows, in one order for all, for rho; and the
+    weights of these rows after them, if rows have any. weights: of all rows, in their order.
     """
-    ascending = [sort_losses(each) for each in losses]
+    ascending = [sort_weighted(each, weights, kind) for each in losses]
     quantiles = [loss_quantiles(each, levels) for each in ascending]
-    means = [tail_mean(each, 0.0) for each in ascending]
-    tails = [tail_mean(each, TAIL) for each in ascending]
+    means = [each.tail_mean(0.0) for each in ascending]
+    tails = [each.tail_mean(TAIL) for each in ascending]
+    of_pairs = None if weights is None else pairs[len(losses)]
     models = []
     for k in range(1, len(losses)):
-        rho = _agreement(pairs[0], pairs[k], quantiles[0].values, quantiles[k].values)
+        rho = _agreement(pairs[0], pairs[k], quantiles[0].values, quantiles[k].values, of_pairs)
         low, high = _difference_interval(ascending[0], ascending[k], levels, rho)
         difference = Quantiles(quantiles[0].values - quantiles[k].values, low, high)
         models.append(Compared(quantiles[k], difference, means[k], tails[k]))
-    return Comparison(len(losses[0]), levels, quantiles[0], means[0], tails[0], tuple(models))
+    n_rows = len(losses[0])
+    effective = n_rows if weights is None else count_rows(weights, kind)
+    return Comparison(n_rows, effective, levels, quantiles[0], means[0], tails[0], tuple(models))
 
 
 def average(comparisons: Sequence[Comparison], test_share: float) -> Comparison:
@@ -213,6 +270,7 @@ def average(comparisons: Sequence[Comparison], test_share: float) -> Comparison:
     )
     return Comparison(
         float(np.mean([c.n_rows for c in comparisons])),
+        float(np.mean([c.effective for c in comparisons])),
         first.levels,
         across([c.losses for c in comparisons]),
         float(np.mean([c.mean for c in comparisons])),
@@ -265,15 +323,21 @@ def _binomial_pair(n: int, p: float) -> tuple[int, int]:
     return r, first + int(np.searchsorted(below, 1.0 - _ALPHA)) + 1
 
 
-def _agreement(a: Array, b: Array, a_quantiles: Array, b_quantiles: Array) -> Array:
+def _agreement(
+    a: Array, b: Array, a_quantiles: Array, b_quantiles: Array, weights: Array | None
+) -> Array:
     """rho at each level: the correlation of "a is below its quantile" and "b is". (levels,)."""
-    n, n_levels = max(len(a), 1), len(a_quantiles)
+    n_levels = len(a_quantiles)
+    n = max(len(a), 1) if weights is None else float(weights.sum()) or 1.0
+
+    def count(at_level: NDArray[np.intp]) -> Array:
+        """The fraction of the pairs up to each level. (levels,)."""
+        counts = np.bincount(at_level, weights, minlength=n_levels + 1)
+        return np.minimum(np.cumsum(counts)[:n_levels] / n, 1.0)
+
     # The first level whose quantile is not below the loss; one past the last if there is none.
     a_level, b_level = np.searchsorted(a_quantiles, a), np.searchsorted(b_quantiles, b)
-    a_below = np.cumsum(np.bincount(a_level, minlength=n_levels + 1))[:n_levels] / n
-    b_below = np.cumsum(np.bincount(b_level, minlength=n_levels + 1))[:n_levels] / n
-    later = np.maximum(a_level, b_level)
-    both = np.cumsum(np.bincount(later, minlength=n_levels + 1))[:n_levels] / n
+    a_below, b_below, both = map(count, (a_level, b_level, np.maximum(a_level, b_level)))
     spread = np.sqrt(a_below * (1.0 - a_below) * b_below * (1.0 - b_below))
     with np.errstate(invalid="ignore", divide="ignore"):
         rho = (both - a_below * b_below) / spread
@@ -281,22 +345,23 @@ def _agreement(a: Array, b: Array, a_quantiles: Array, b_quantiles: Array) -> Ar
     return np.clip(np.nan_to_num(rho, nan=0.0, posinf=0.0, neginf=0.0), -1.0, 1.0)
 
 
-def _difference_interval(a: Array, b: Array, levels: Array, rho: Array) -> tuple[Array, Array]:
+def _difference_interval(
+    a: SortedLosses, b: SortedLosses, levels: Array, rho: Array
+) -> tuple[Array, Array]:
     """Ends of a 95 % interval of the difference of two quantiles of paired losses. (levels,).
 
     Resampling the rows shifts the rank of a quantile by about sqrt(n p (1-p)), and those of two
     models with correlation rho; the ends are percentiles over such moves. Where the order
     statistics have no upper end, the difference has neither.
     """
-    n = len(a)
+    n = a.n_units
     z = np.random.Generator(np.random.PCG64(0)).standard_normal((2, _MOVES, 1))
     moved = rho * z[0] + np.sqrt(1.0 - rho * rho) * z[1]
     spread = np.sqrt(n * levels * (1.0 - levels))
     middle = quantile_ranks(n, levels)
 
-    def moves(ascending: Array, by: Array) -> Array:
-        at = np.rint(middle + spread * by).astype(np.intp)
-        return ascending[np.clip(at, 1, n) - 1]
+    def moves(ascending: SortedLosses, by: Array) -> Array:
+        return ascending.at(np.rint(middle + spread * by).astype(np.intp))
 
     ends = np.percentile(
         moves(a, z[0]) - moves(b, moved), [100.0 * _ALPHA, 100.0 * (1.0 - _ALPHA)], axis=0

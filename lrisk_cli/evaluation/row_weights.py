@@ -3,13 +3,14 @@
 The column is the one asked for, or else that by which the fit counted rows, where the table has it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lrisk_cli.design.weights import Weighting, effective_rows, total_weight
-from lrisk_cli.errors import InvalidOption
+from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.weight_record import WeightRecord
 from lrisk_cli.names import WeightKind
@@ -88,3 +89,28 @@ def suit_table(
     note = f"weights: the fit counted rows by '{name}', which this table lacks; all count alike"
     model = replace(model, encoding=replace(model.encoding, weight=None))
     return model, replace(counting, column=None), (note,)
+
+
+def choose_common_weights(
+    models: Mapping[str, Model], asked: Weighting
+) -> tuple[dict[str, Model], RowCounting, tuple[str, ...]]:
+    """The same for models that are compared on the same rows, and what to know about it.
+
+    Where no column is named and the fits counted rows differently, all rows count alike.
+    """
+    chosen = {path: choose_weights(path, model, asked) for path, model in models.items()}
+    found = dict.fromkeys((each.column, each.kind) for _, each in chosen.values())
+    if len(found) == 1:
+        counting = next(iter(chosen.values()))[1]
+        return {path: model for path, (model, _) in chosen.items()}, counting, ()
+    note = "weights: the fits counted rows differently; all count alike here"
+    return dict(models), ALIKE, (f"{note} unless {opt('weight')} names a column",)
+
+
+def suit_common_table(
+    models: Mapping[str, Model], counting: RowCounting, table: Table
+) -> tuple[dict[str, Model], RowCounting, tuple[str, ...]]:
+    """`suit_table` for several models."""
+    suited = {path: suit_table(model, counting, table) for path, model in models.items()}
+    _, counting, notes = next(iter(suited.values()))
+    return {path: model for path, (model, _, _) in suited.items()}, counting, notes

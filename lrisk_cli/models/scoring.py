@@ -16,7 +16,6 @@ from lrisk_cli.models.row_digest import RowDigest
 from lrisk_cli.models.scored import ScoredBatch, Scorer
 from lrisk_cli.names import Missing
 from lrisk_cli.progress import Progress, Report
-from lrisk_cli.tables.cells import Texts, spell_groups
 from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.table import Batch, Table, join_arrays
 from lrisk_cli.types import Array
@@ -165,22 +164,40 @@ def score_table(
         yield model.score(batch, encoded), ids
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredTogether:
+    """A batch scored by several models. kept: offsets in the batch of the rows that all can use.
+
+    losses: of these rows, by model; weights: theirs, where rows have any. All (kept,).
+    """
+
+    batch: Batch
+    kept: NDArray[np.int64]
+    losses: list[Array]
+    weights: Array | None
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Their numbers."""
+        return self.batch.first_row + self.kept
+
+
 def score_together(
     models: Mapping[str, Model],
     table: Table,
-    by: str | None,
+    by: Sequence[str],
     tally: RowTally,
     report: Report,
     digests: Mapping[str, RowDigest] | None = None,
-) -> Iterator[tuple[NDArray[np.int64], list[Array], Texts | None]]:
-    """Each batch, read once and scored by all models: row numbers, losses by model, groups.
+) -> Iterator[ScoredTogether]:
+    """Each batch, read once and scored by all models, which read the same weights.
 
-    by: the column of the groups. Only rows that every model can use are scored. digests: take the
-    rows that each model can use.
+    by: columns of groups, which are read too. Only rows that every model can use are scored.
+    digests: take the rows that each model can use.
     """
     strict = any(model.encoding.missing is Missing.ERROR for model in models.values())
     needed = [name for model in models.values() for name in columns_of(model.encoding)]
-    columns = list(dict.fromkeys(needed if by is None else [*needed, by]))
+    columns = list(dict.fromkeys([*needed, *by]))
     width = max(model.encoding.n_columns for model in models.values())
     row_bytes = max(model.encoding.layout.row_bytes for model in models.values())
     for batch in table.batches(columns, invalid_as_missing=not strict, ragged=tally.ragged):
@@ -195,11 +212,11 @@ def score_together(
         tally.n_missing += max(each.encoded.n_missing for each in scored.values())
         tally.n_unseen += max(each.encoded.n_unseen for each in scored.values())
         report(Progress("scoring rows", tally.read, table.n_rows))
-        cells: Any = None if by is None else batch.columns[by]
-        if cells is not None:
-            cells = spell_groups(cells, f"{batch.source}, column '{by}'")
-        losses = [_losses_of(each, kept) for each in scored.values()]
-        yield batch.first_row + kept, losses, None if cells is None else cells[kept]
+        first = next(iter(scored.values()))
+        weights = first.weights
+        losses = [_of_kept(each, each.known_losses, kept) for each in scored.values()]
+        weights = None if weights is None else _of_kept(first, weights, kept)
+        yield ScoredTogether(batch, kept, losses, weights)
 
 
 def _score_batch(models: Mapping[str, Model], batch: Batch) -> dict[str, ScoredBatch]:
@@ -230,7 +247,8 @@ def _kept_by_all(scored: Mapping[str, ScoredBatch], tally: RowTally) -> NDArray[
     return kept
 
 
-def _losses_of(scored: ScoredBatch, kept: NDArray[np.int64]) -> Array:
+def _of_kept(scored: ScoredBatch, values: Array, kept: NDArray[np.int64]) -> Array:
+    """Of the numbers of the rows of a batch those of the rows kept."""
     if len(kept) == len(scored.kept):
-        return scored.known_losses
-    return scored.known_losses[np.searchsorted(scored.kept, kept)]
+        return values
+    return values[np.searchsorted(scored.kept, kept)]

@@ -13,7 +13,9 @@ from lrisk_cli.reports.groups import lead_metric, spreads
 from lrisk_cli.reports.html import Section, Table, brief, clip
 
 if TYPE_CHECKING:
-    from lrisk_cli.evaluation.group_figures import ByGroup, GroupFigures
+    from collections.abc import Sequence
+
+    from lrisk_cli.evaluation.group_figures import ByGroup, Gap, GroupFigures
 
 # Groups that the figure shows, and figures of each that the table has.
 MOST_DRAWN, MOST_FIGURES = 30, 6
@@ -29,8 +31,10 @@ def group_section(
     ordered = by_group.worst_first(metric)
     head = ", ".join(by_group.columns)
     title = "Groups" if not rows else f"Groups of the rows {rows}"
-    tables = [_table(head, ordered, by_group), _spread(model, by_group)]
-    return [Section(title, [draw(_plot(ordered, metric, head, overall), "groups"), *tables])]
+    n_groups = len(by_group.groups)
+    tables = [_table(head, ordered, by_group), spread_table(spreads(model, by_group), n_groups)]
+    plot = dot_plot(ordered, metric, head, overall.get(metric))
+    return [Section(title, [draw(plot, "groups"), *tables])]
 
 
 def _drawn_metric(model: Model, by_group: "ByGroup") -> str:
@@ -39,7 +43,8 @@ def _drawn_metric(model: Model, by_group: "ByGroup") -> str:
     return "rmse" if lead == "mean" and "rmse" in by_group.metrics else lead
 
 
-def _plot(ordered: "list[GroupFigures]", metric: str, head: str, overall: Figures) -> Plot:
+def dot_plot(ordered: "list[GroupFigures]", metric: str, head: str, value: float | None) -> Plot:
+    """A dot for each of the worst groups, with its interval if any. value: of all rows."""
     known = [each for each in ordered if each.figures.get(metric) is not None]
     shown, worst = known[:MOST_DRAWN], known[0]
     names = [clip(spell_name(each.name), 28) for each in shown]
@@ -47,7 +52,6 @@ def _plot(ordered: "list[GroupFigures]", metric: str, head: str, overall: Figure
         _series(f"at least {FEW_ROWS} rows", shown, metric, few=False),
         _series(f"fewer than {FEW_ROWS} rows: chance may decide", shown, metric, few=True),
     ]
-    value = overall.get(metric)
     n_more = len(known) - len(shown)
     notes = ["Bars are 95 % intervals."] if any(each.intervals for each in shown) else []
     if value is not None:
@@ -94,11 +98,12 @@ def _table(head: str, ordered: "list[GroupFigures]", by_group: "ByGroup") -> Tab
     return Table("Figures of each group, the worst first", [head, "rows", *metrics], rows)
 
 
-def _spread(model: Model, by_group: "ByGroup") -> Table:
+def spread_table(found: "Sequence[tuple[str, Gap]]", n_groups: int) -> Table:
+    """The worst and the best group of each figure, and their distance."""
     rows = []
-    for name, found in spreads(model, by_group):
-        worst, best = found.worst.figures[name], found.best.figures[name]
-        ends = [brief(worst), brief(best), brief(found.size)]
-        rows.append([name, spell_name(found.worst.name), *ends])
-    caption = f"The worst and the best of {number(len(by_group.groups))} groups"
+    for name, each in found:
+        worst, best = each.worst.figures[name], each.best.figures[name]
+        ends = [brief(worst), brief(best), brief(each.size)]
+        rows.append([name, spell_name(each.worst.name), *ends])
+    caption = f"The worst and the best of {number(n_groups)} groups"
     return Table(caption, ["figure", "worst group", "worst", "best", "gap"], rows, texts=2)

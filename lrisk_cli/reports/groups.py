@@ -51,17 +51,26 @@ def groups_grid(model: Model, by_group: "ByGroup", which: str = "") -> Grid:
 
 def spread_grid(model: Model, by_group: "ByGroup") -> Grid:
     """For the figures of the grid: that of the worst group, its name, that of the best, the gap."""
+    return grid_of_spreads(spreads(model, by_group))
+
+
+def grid_of_spreads(found: "Sequence[tuple[str, Gap]]", title: str = "spread") -> Grid:
+    """The same of these figures by name."""
     rows = []
-    for name, found in spreads(model, by_group):
-        ends = figure(found.best.figures[name]), number(found.size)
-        worst = figure(found.worst.figures[name]), plain(spell_name(found.worst.name))
+    for name, each in found:
+        ends = figure(each.best.figures[name]), number(each.size)
+        worst = figure(each.worst.figures[name]), plain(spell_name(each.worst.name))
         rows.append([name, *worst, *ends])
-    return Grid(["spread", "worst", "group", "best", "gap"], rows)
+    return Grid([title, "worst", "group", "best", "gap"], rows)
 
 
 def spreads(model: Model, by_group: "ByGroup") -> "list[tuple[str, Gap]]":
     """The figures that people look at first, with the worst and the best group of each."""
-    names = _shown(lead_metric(model, by_group), by_group.metrics)
+    return spreads_of(by_group, _shown(lead_metric(model, by_group), by_group.metrics))
+
+
+def spreads_of(by_group: "ByGroup", names: Sequence[str]) -> "list[tuple[str, Gap]]":
+    """The worst and the best group of each of these figures that is defined."""
     found = [(name, by_group.spread(name)) for name in names]
     return [(name, gap) for name, gap in found if gap is not None]
 
@@ -72,33 +81,40 @@ def rest_of_groups(by_group: "ByGroup") -> list[str]:
     lines = []
     if n_more > 0:
         lines.append(f"and {plural(n_more, 'group')} more, which the JSON document has")
-    if any(each.uncertain for each in by_group.groups):
-        n_few = sum(each.uncertain for each in by_group.groups)
-        lines.append(f"{FEW} ({n_few} of {plural(len(by_group.groups), 'group')})")
-    return lines
+    return lines + few_lines([each.uncertain for each in by_group.groups])
+
+
+def few_lines(uncertain: Sequence[bool]) -> list[str]:
+    """What `few` means, where any group is one."""
+    return [f"{FEW} ({sum(uncertain)} of {plural(len(uncertain), 'group')})"] * any(uncertain)
 
 
 def groups_document(by_group: "ByGroup") -> dict[str, Any]:
     """All groups by name, with every figure, and the worst and the best group of each."""
+    return {
+        "groups": [_group(by_group.columns, each) for each in by_group.groups],
+        "group_spread": spread_document(by_group),
+    }
+
+
+def spread_document(by_group: "ByGroup") -> dict[str, Any]:
+    """The worst and the best group of each figure, and their distance."""
     spread = {}
     for name in by_group.metrics:
         found = by_group.spread(name)
         if found is not None:
             spread[name] = {
-                "worst": _named(by_group.columns, found.worst),
-                "best": _named(by_group.columns, found.best),
+                "worst": named_cells(by_group.columns, found.worst.name),
+                "best": named_cells(by_group.columns, found.best.name),
                 "gap": found.size,
             }
-    return {
-        "groups": [_group(by_group.columns, each) for each in by_group.groups],
-        "group_spread": spread,
-    }
+    return spread
 
 
 def _group(columns: Sequence[str], each: "GroupFigures") -> dict[str, Any]:
     intervals = {name: list(ends) for name, ends in each.intervals.items()}
     return {
-        "group": _named(columns, each),
+        "group": named_cells(columns, each.name),
         "rows": each.rows,
         "uncertain": each.uncertain,
         "metrics": each.figures,
@@ -106,8 +122,9 @@ def _group(columns: Sequence[str], each: "GroupFigures") -> dict[str, Any]:
     }
 
 
-def _named(columns: Sequence[str], each: "GroupFigures") -> dict[str, str]:
-    return dict(zip(columns, each.name, strict=True))
+def named_cells(columns: Sequence[str], name: Sequence[str]) -> dict[str, str]:
+    """The cells of a group by their columns."""
+    return dict(zip(columns, name, strict=True))
 
 
 def _shown(lead: str, metrics: Sequence[str]) -> list[str]:

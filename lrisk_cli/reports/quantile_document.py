@@ -16,6 +16,7 @@ from lrisk_cli.evaluation.quantiles import (
     crossings,
 )
 from lrisk_cli.reports.facts import document_of, gate_document, warnings_document
+from lrisk_cli.reports.groups import named_cells, spread_document
 from lrisk_cli.reports.quantile_text import quantile_facts
 
 if TYPE_CHECKING:
@@ -33,9 +34,12 @@ def quantile_document(results: "QuantileResults") -> dict[str, Any]:
     entries = [document["baseline"], *document["models"]]
     for entry, model in zip(entries, results.models, strict=True):
         entry |= {"risk": model.model.risk, "gap": model.gap}
-    if results.by is not None:
-        document["by"] = results.by
+    if results.by:
+        document["by"] = list(results.by)
         document["groups"] = [_group_document(results, group) for group in results.groups]
+        document["group_spread"] = {
+            model: spread_document(by_group) for model, by_group in results.by_model.items()
+        }
     document["gates"] = [
         {"model": model, **gate_document(result)} for model, result in results.gate_results
     ]
@@ -85,8 +89,22 @@ def _group_document(results: "QuantileResults", group: Group) -> dict[str, Any]:
     document["baseline"]["tail_share"] = float(group.tail_shares[0])
     for entry, share in zip(document["models"], group.tail_shares[1:], strict=True):
         entry["tail_share"] = float(share)
-    rows = {"rows": group.comparison.n_rows, "row_share": group.row_share}
-    return {"group": group.name, **rows, **document}
+    own = {
+        model: next(each for each in by_group.groups if each.name == group.name)
+        for model, by_group in results.by_model.items()
+    }
+    return {
+        "group": named_cells(results.by, group.name),
+        "rows": group.comparison.n_rows,
+        "row_share": group.row_share,
+        "uncertain": group.uncertain,
+        "metrics": {model: each.figures for model, each in own.items()},
+        "intervals": {
+            model: {name: list(ends) for name, ends in each.intervals.items()}
+            for model, each in own.items()
+        },
+        **document,
+    }
 
 
 def _intervals(quantiles: Quantiles, at: NDArray[np.intp]) -> list[list[float | None]]:

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.errors import join_words
-from lrisk_cli.evaluation.quantiles import TAIL, Compared, better_from
+from lrisk_cli.evaluation.group_figures import spell_name
+from lrisk_cli.evaluation.quantiles import TAIL, Compared, PairAt, better_from
 from lrisk_cli.reports.facts import Fact
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
+from lrisk_cli.reports.group_pages import dot_plot, spread_table
 from lrisk_cli.reports.html import (
     Block,
     Page,
@@ -26,6 +28,8 @@ from lrisk_cli.reports.html import (
 from lrisk_cli.reports.quantile_text import (
     finding,
     group_cells,
+    group_heads,
+    group_spreads,
     mean_rows,
     percent_change,
     quantile_facts,
@@ -54,7 +58,7 @@ def quantile_page(results: "QuantileResults", command_line: str) -> Page:
         Section("Quantile by quantile", [_table(results, *pair) for pair in results.compared]),
     ]
     if results.groups:
-        sections.append(Section(f"By {results.by}", _groups(results)))
+        sections.append(Section(f"By {', '.join(results.by)}", _groups(results)))
     models = [name for name, _ in results.gate_results]
     sections += gates_section([result for _, result in results.gate_results], models)
     sections.append(Section("What was done", _method(results)))
@@ -240,30 +244,35 @@ def _groups(results: "QuantileResults") -> list[Block]:
     """Which groups carry the tail: a figure of the first, a table of all."""
     shown = results.groups[:MAX_GROUPS]
     first = shown[0]
-    names = [model.name for model in results.models]
+    names, head = [model.name for model in results.models], ", ".join(results.by)
     y = np.arange(len(shown), dtype=np.float64)
     tails = [
         Series(f"tail of {name}", np.array([g.tail_shares[k - 1] for g in shown]), y, k, "marks")
         for k, name in enumerate(names[:MAX_LINES], 1)
     ]
     plot = Plot(
-        title=f"{results.by} {first.name}: {100.0 * first.row_share:.3g} % of the rows, "
+        title=f"{head} {spell_name(first.name)}: {100.0 * first.row_share:.3g} % of the rows, "
         f"{100.0 * first.tail_shares[0]:.3g} % of the tail",
         alternative="Share of each group in all rows and in the worst tenth of the losses of each "
         "model; the table below has the numbers.",
         x_label="share of the rows, and of the worst tenth of the losses",
-        y_label=str(results.by),
+        y_label=head,
         series=[Series("all rows", np.array([g.row_share for g in shown]), y, 0, "marks"), *tails],
         x_percent=True,
-        rows=[clip(group.name) for group in shown],
+        rows=[clip(spell_name(group.name)) for group in shown],
         note="Right of its grey mark, a group has more than its share of the large losses.",
     )
-    heads = [str(results.by), "rows", *(f"tail of {name}" for name in names)]
-    heads += [f"worst tenth, {name}" for name in names[1:]]
-    rows = [[group.name, *group_cells(group)] for group in results.groups]
+    heads = group_heads(results, names)
+    rows = [[spell_name(group.name), *group_cells(group)] for group in results.groups]
     few = len(names) == 2
     table = Table("Shares, and the mean of the worst tenth", heads, rows, beside=few)
-    return [draw(plot, "groups"), table]
+    blocks: list[Block] = [draw(plot, "groups"), table]
+    for k, (name, found) in enumerate(group_spreads(results)):
+        by_group, own = results.by_model[name], PairAt(results.comparison, results.compared[k][1])
+        gained = own.tail_gained
+        dots = dot_plot(by_group.worst_first("tail_gained"), "tail_gained", head, gained)
+        blocks += [draw(dots, f"gained_{k}"), spread_table(found, len(by_group.groups))]
+    return blocks
 
 
 def _method(results: "QuantileResults") -> list[Block]:

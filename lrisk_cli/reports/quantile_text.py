@@ -1,19 +1,27 @@
 """A quantile report as text: a compact table and a small chart for each model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lrisk_cli.errors import opt
+from lrisk_cli.evaluation.group_figures import Gap, spell_name
 from lrisk_cli.evaluation.metric import Better
 from lrisk_cli.evaluation.paired_losses import Group
 from lrisk_cli.evaluation.quantiles import Compared, Comparison, better_from
 from lrisk_cli.reports.chart import draw_bars
 from lrisk_cli.reports.facts import Fact, note_facts, number, plain, rows_fact
 from lrisk_cli.reports.figure_facts import better_marked
-from lrisk_cli.reports.model_facts import describe_model
-from lrisk_cli.reports.terminal import print_facts, print_named_gates, print_rows, print_text
+from lrisk_cli.reports.groups import few_lines, grid_of_spreads, spreads_of
+from lrisk_cli.reports.model_facts import describe_model, weight_facts
+from lrisk_cli.reports.terminal import (
+    print_facts,
+    print_grid,
+    print_named_gates,
+    print_rows,
+    print_text,
+)
 from lrisk_cli.types import Array
 
 if TYPE_CHECKING:
@@ -44,6 +52,7 @@ def quantile_facts(results: "QuantileResults") -> list[Fact]:
         Fact("baseline", _who(results.baseline)),
         *(Fact("model", _who(model)) for model, _ in results.compared),
         rows_fact(results.counts),
+        *weight_facts(results.weight),
         *([] if results.splits is None else [splits_fact(results.splits)]),
     ]
 
@@ -169,21 +178,41 @@ def _print_chart(comparison: Comparison, differences: Array) -> None:
 
 
 def _print_groups(results: "QuantileResults") -> None:
-    """Which groups carry the tail, and where the models help."""
-    names = [plain(model.name) for model in results.models]
-    heads = [f"by {results.by}", "rows", *(f"tail of {name}" for name in names)]
-    heads += [f"worst tenth, {name}" for name in names[1:]]
+    """Which groups carry the tail, where the models help, and which group is worst off."""
+    heads = group_heads(results, [plain(model.name) for model in results.models])
     shown = results.groups[:MAX_GROUPS]
-    print_rows([heads, *([group.name, *group_cells(group)] for group in shown)])
+    print_rows([heads, *([plain(spell_name(group.name)), *group_cells(group)] for group in shown)])
     n_more = len(results.groups) - MAX_GROUPS
     if n_more > 0:
         print(f"and {n_more} more groups; {opt('json')}, -o and {opt('html')} have more")
+    for sentence in few_lines([group.uncertain for group in results.groups]):
+        print(sentence)
+    for name, found in group_spreads(results):
+        print()
+        print_grid(grid_of_spreads(found, f"spread of {plain(name)}"))
+
+
+def group_heads(results: "QuantileResults", names: Sequence[str]) -> list[str]:
+    """Of the columns of groups. names: of the models, the baseline first."""
+    heads = [f"by {', '.join(map(plain, results.by))}", "rows"]
+    heads += [f"tail of {name}" for name in names]
+    return heads + [f"worst tenth, {name}" for name in names[1:]]
+
+
+def group_spreads(results: "QuantileResults") -> list[tuple[str, list[tuple[str, Gap]]]]:
+    """For each model the worst and the best group by what it gains in the tail and on average."""
+    return [
+        (name, spreads_of(by_group, ("tail_gained", "average_lost")))
+        for name, by_group in results.by_model.items()
+    ]
 
 
 def group_cells(group: Group) -> list[str]:
     """Fractions of the rows and of every tail, and the effect of each model on the worst tenth."""
     comparison = group.comparison
     shares = [f"{100.0 * share:.3g} %" for share in (group.row_share, *group.tail_shares)]
+    if group.uncertain:
+        shares[0] += " few"
     return [*shares, *(percent_change(each.tail, comparison.tail) for each in comparison.models)]
 
 

@@ -148,10 +148,10 @@ def test_groups_are_reported_with_their_share_of_the_tail(folder):
     found = report(folder, *ONE, "--by", "color")
     colors = house_columns()["color"]
     mean, tail = (losses_of(folder, name) for name in ("mean.json", "tail.json"))
-    assert found["by"] == "color"
-    assert {group["group"] for group in found["groups"]} == {"blue", "green", "red"}
+    assert found["by"] == ["color"]
+    assert {group["group"]["color"] for group in found["groups"]} == {"blue", "green", "red"}
     for group in found["groups"]:
-        mask = colors == group["group"]
+        mask = colors == group["group"]["color"]
         assert group["rows"] == mask.sum()
         assert group["row_share"] == pytest.approx(mask.mean())
         assert group["baseline"]["loss_quantiles"] == pytest.approx(quantiles(mean[mask], LEVELS))
@@ -167,7 +167,71 @@ def test_groups_are_reported_with_their_share_of_the_tail(folder):
 
 def test_groups_of_numbers_are_spelled_as_in_the_file(folder):
     found = report(folder, *ONE, "--by", "rooms")
-    assert {group["group"] for group in found["groups"]} == {str(k) for k in range(1, 9)}
+    assert {group["group"]["rooms"] for group in found["groups"]} == {str(k) for k in range(1, 9)}
+
+
+def test_the_worst_group_the_gap_and_one_group_can_be_gated(folder):
+    conditions = ["worst:tail_gained<-1e9", "gap:difference:0.8>1e-9"]
+    conditions += ["group[color=red,sold=yes]:average_lost>1e9"]
+    flags = [flag for each in conditions for flag in ("--fail-on", each)]
+    found = report(folder, *ONE, "--by", "color,sold", *flags, code=1)
+    groups = found["groups"]
+    assert {tuple(each["group"]) for each in groups} == {("color", "sold")}
+    own = [each["metrics"]["tail.json"] for each in groups]
+    assert all(each["uncertain"] == (each["rows"] < 100) for each in groups)
+    spread = found["group_spread"]["tail.json"]
+    gained = [each["tail_gained"] for each in own]
+    assert spread["tail_gained"]["worst"] == groups[int(np.argmin(gained))]["group"]
+    assert spread["tail_gained"]["gap"] == pytest.approx(max(gained) - min(gained))
+    worst, gap, one = found["gates"]
+    assert (worst["value"], worst["failed"]) == (pytest.approx(min(gained)), False)
+    differences = [each["difference:0.8"] for each in own]
+    assert gap["value"] == pytest.approx(max(differences) - min(differences))
+    assert gap["failed"]
+    (red,) = [each for each in groups if each["group"] == {"color": "red", "sold": "yes"}]
+    assert one["value"] == red["metrics"]["tail.json"]["average_lost"]
+
+
+def test_gates_on_groups_need_columns_and_groups_that_exist(folder):
+    gate = ["--fail-on", "worst:tail_gained<0"]
+    assert "--by" in refusal(lrisk(folder, "quantile-report", "houses.csv", *ONE, *gate), 2)
+    gate = ["--by", "color", "--fail-on", "group[color=rad]:tail_gained<0"]
+    run = lrisk(folder, "quantile-report", "houses.csv", *ONE, *gate)
+    assert "did you mean red?" in refusal(run, 2)
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_rows_of_weight_3_are_reported_as_three_rows(folder, fitted):
+    lines = (folder / "houses.csv").read_text().splitlines()
+    counts = np.random.default_rng(4).integers(0, 4, len(lines) - 1).tolist()
+    weighted = [f"{line},{w}" for line, w in zip(lines, ["w", *counts], strict=True)]
+    (folder / "weighted.csv").write_text("\n".join(weighted) + "\n")
+    copies = [line for line, w in zip(lines[1:], counts, strict=True) for _ in range(w)]
+    (folder / "copies.csv").write_text("\n".join([lines[0], *copies]) + "\n")
+    flags = [*ONE, "--by", "color", "--json"]
+    if fitted:
+        # Splits divide rows, so the fits differ; figures of the rows tested are weighted.
+        flags = ["--target", "price", *COLUMNS, "--risk", "extremile:2", "--by", "color", "--json"]
+        run = lrisk(folder, "quantile-report", "weighted.csv", *flags, "--weight", "w")
+        assert document(run)["weight"]["column"] == "w"
+        return
+    one = document(lrisk(folder, "quantile-report", "weighted.csv", *flags, "--weight", "w"))
+    other = document(lrisk(folder, "quantile-report", "copies.csv", *flags))
+    assert one["weight"]["sum"] == sum(counts)
+    for key in ("baseline", "models"):
+        assert close(one[key], other[key])
+    for mine, theirs in zip(one["groups"], other["groups"], strict=True):
+        for key in ("group", "row_share", "uncertain", "metrics", "intervals", "models"):
+            assert close(mine[key], theirs[key]), key
+
+
+def close(one: object, other: object) -> bool:
+    """Whether documents agree up to rounding."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(close(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(close, one, other))
+    return one == (pytest.approx(other, rel=1e-9) if isinstance(one, float) else other)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "json"])

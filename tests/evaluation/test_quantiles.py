@@ -12,6 +12,7 @@ from scipy import stats
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.evaluation.quantiles import (
     CURVE,
+    SortedLosses,
     average,
     better_from,
     compare,
@@ -57,7 +58,7 @@ def test_loss_quantiles_are_those_of_numpy(n):
     losses = np.sort(paired(n)[0])
     # numpy's inverted cdf is the same order statistic, but for the rounding of n p.
     expected = np.quantile(losses, LEVELS - 1e-12, method="inverted_cdf")
-    found = loss_quantiles(losses, LEVELS)
+    found = loss_quantiles(SortedLosses(losses, len(losses)), LEVELS)
     assert found.values.tolist() == expected.tolist()
     assert np.all(found.low <= found.values)
     assert np.all((found.values <= found.high) | np.isnan(found.high))
@@ -72,7 +73,7 @@ def test_order_statistics_are_placed_by_the_binomial_distribution(n):
 
 def test_where_the_sample_is_too_small_an_interval_has_no_upper_end():
     losses = np.sort(paired(100)[0])
-    found = loss_quantiles(losses, np.array([0.01, 0.5, 0.99, 1.0]))
+    found = loss_quantiles(SortedLosses(losses, len(losses)), np.array([0.01, 0.5, 0.99, 1.0]))
     assert found.low[0] == 0.0
     assert np.isfinite(found.high[:2]).all()
     assert np.isnan(found.high[2:]).all()

@@ -115,7 +115,7 @@ class ComparedModels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileOutput:
-    """The levels of a quantile report, its groups and its file."""
+    """The levels of a quantile report, and its file."""
 
     panel: ClassVar[str] = "Output"
 
@@ -125,7 +125,6 @@ class QuantileOutput:
         help="Levels in (0, 1]: 0.5 is the median loss, 1 the largest.",
         listed=True,
     )
-    by: str | None = option(metavar="COLUMN", help="Report each group of rows too, by this column.")
     output: str | None = option(
         short="-o",
         metavar="FILE",
