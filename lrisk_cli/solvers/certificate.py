@@ -18,6 +18,7 @@ from lrisk_cli.risk.weighted import repair_masses
 from lrisk_cli.solvers.descent import EvaluatedPoint, Precondition, descend, line_search
 from lrisk_cli.solvers.linear_systems import inverse_of, solve_by_products, solve_lifted
 from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.solvers.products import MATRIX_SIZE, ProductCurvature, by_products
 from lrisk_cli.solvers.rounding import HAS_WIDE, Evaluation, evaluate, evaluate_wide
 from lrisk_cli.solvers.softening import first_width, minimise_softly, soften
 from lrisk_cli.types import Array
@@ -26,9 +27,8 @@ from lrisk_cli.types import Array
 # and more where each needs a line search, until this fraction of the derivative along it is left,
 NEWTON_SIZE, NEWTON_STEPS = 128, 30
 SEARCHED_STEPS, FLATTER = 200, 0.3
-# up to this many with the second derivative where so many evaluations have not been enough: as many
-# as it costs, and fewer where one was known that no longer fits.
-MATRIX_SIZE = 2000
+# up to MATRIX_SIZE with the second derivative where so many evaluations have not been enough: as
+# many as it costs, and fewer where one was known that no longer fits.
 # What a row costs by products for each number that is stored of it: about a hundred rounds of two
 # sweeps, whose additions take longer than those of a Gram matrix.
 ROUNDS_COST = 800.0
@@ -203,7 +203,7 @@ def weighted_minimiser(
             V, _, passes = _minimise_kinked(problem, lam, start, accuracy, until)
         elif problem.loss.quadratic:
             V, passes = _ridge(problem, lam), 1
-        elif start.size <= NEWTON_SIZE:
+        elif start.size <= NEWTON_SIZE or by_products(problem):
             newton = _searched_newton if problem.loss.needs_line_search else _newton
             V, passes = newton(problem, lam, start, accuracy, until)
         else:
@@ -280,7 +280,7 @@ def _newton(
     for _ in range(NEWTON_STEPS):
         if length <= 2.0 * problem.mu * accuracy or perf_counter() >= until:
             break
-        step = solve_lifted(problem.hessian(Z, lam), gradient.reshape(-1, 1)).reshape(V.shape)
+        step = _newton_step(problem, Z, lam, gradient)
         decrease = float(np.sum(step * gradient))
         noise = 4.0 * EPS * value
         scale, moved = 1.0, False
@@ -312,7 +312,7 @@ def _searched_newton(
         g = point.gradient
         if float(np.sum(g**2)) <= 2.0 * problem.mu * accuracy or perf_counter() >= until:
             break
-        P = -solve_lifted(problem.hessian(point.kept, lam), g.reshape(-1, 1)).reshape(V.shape)
+        P = -_newton_step(problem, point.kept, lam, g)
         slope, x = float(np.vdot(g, P)), point.x
         first = step_within(problem, P)
 
@@ -329,6 +329,13 @@ def _searched_newton(
             break
         point = found
     return point.x, passes
+
+
+def _newton_step(problem: Problem, Z: Array, lam: Array, gradient: Array) -> Array:
+    """H^-1 g for the second derivative at margins Z. (d, k)."""
+    if by_products(problem):
+        return ProductCurvature(problem, Z, lam).solve(gradient)
+    return solve_lifted(problem.hessian(Z, lam), gradient.reshape(-1, 1)).reshape(gradient.shape)
 
 
 def step_within(problem: Problem, P: Array) -> float:

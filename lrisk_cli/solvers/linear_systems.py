@@ -74,23 +74,35 @@ def inverse_of(H: Array) -> Precondition:
 
 
 def solve_by_products(times: Callable[[Array], Array], diagonal: Array, rhs: Array) -> Array | None:
-    """H^-1 rhs by conjugate gradients from products H v; None where they do not get there.
+    """H^-1 rhs from products H v to double precision; None where they do not get there.
 
     diagonal: that of H, by whose roots the unknowns are scaled. rhs: (d, 1).
     """
-    scale = 1.0 / np.sqrt(diagonal)[:, None]
-    solution, left = np.zeros_like(rhs), scale * rhs
-    enough = REFINED * float(np.abs(left).max())
-    direction, length = left, float(np.vdot(left, left))
-    for _ in range(MOST_ROUNDS):
-        if float(np.abs(left).max()) <= enough:
-            # It was updated, not computed: rounding may have parted it from the truth.
-            left = scale * (rhs - times(scale * solution))
-            return scale * solution if float(np.abs(left).max()) <= 10.0 * enough else None
+    scale = np.sqrt(diagonal)[:, None]
+    solution = conjugate_gradients(times, diagonal[:, None], rhs, REFINED, MOST_ROUNDS)
+    # What is left was updated, not computed: rounding may have parted it from the truth.
+    left = float(np.abs((rhs - times(solution)) / scale).max())
+    return solution if left <= 10.0 * REFINED * float(np.abs(rhs / scale).max()) else None
+
+
+def conjugate_gradients(
+    times: Callable[[Array], Array], diagonal: Array, rhs: Array, left: float, most: int
+) -> Array:
+    """Nearly H^-1 rhs from products H v: until `left` of the right side remains, as scaled.
+
+    diagonal: that of H, by whose roots the unknowns are scaled; as rhs. most: products.
+    """
+    scale = 1.0 / np.sqrt(diagonal)
+    solution, rest = np.zeros_like(rhs), scale * rhs
+    enough = left * float(np.abs(rest).max())
+    direction, length = rest, float(np.vdot(rest, rest))
+    for _ in range(most):
+        if not float(np.abs(rest).max()) > enough:
+            break
         product = scale * times(scale * direction)
         step = length / float(np.vdot(direction, product))
         solution = solution + step * direction
-        left = left - step * product
-        before, length = length, float(np.vdot(left, left))
-        direction = left + (length / before) * direction
-    return None
+        rest = rest - step * product
+        before, length = length, float(np.vdot(rest, rest))
+        direction = rest + (length / before) * direction
+    return scale * solution

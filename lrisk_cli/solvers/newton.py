@@ -1,12 +1,10 @@
 """Newton: the certified optimum of any rising risk, by the steps that suit the loss."""
 
 from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.solvers.products import MATRIX_SIZE, by_products
 from lrisk_cli.solvers.proximal import run_proximal
 from lrisk_cli.solvers.solution import Solution
 from lrisk_cli.solvers.spec import Job, Need, SolverSpec
-
-# Newton's matrices are (unknowns x unknowns); beyond this many they cost more than they save.
-MOST_UNKNOWNS = 2000
 
 
 def _suits(problem: Problem) -> str | None:
@@ -19,7 +17,9 @@ def _suits(problem: Problem) -> str | None:
     n_unknowns = problem.shape[0] * problem.shape[1]
     if problem.outer is not None and problem.loss.n_outputs == 1:
         return f"{problem.n_rows} rows are few enough for it"
-    return f"{n_unknowns} unknowns are few enough for it" if n_unknowns <= MOST_UNKNOWNS else None
+    if problem.loss.n_outputs == 1 and problem.grouped is None and by_products(problem):
+        return f"rows hold {problem.rows.stored} numbers and codes for {n_unknowns} unknowns"
+    return f"{n_unknowns} unknowns are few enough for it" if n_unknowns <= MATRIX_SIZE else None
 
 
 def _run(job: Job) -> Solution:

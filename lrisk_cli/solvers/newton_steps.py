@@ -18,6 +18,7 @@ from lrisk_cli.solvers.curvature import (
     tie_curvature,
 )
 from lrisk_cli.solvers.problem import Point, Problem
+from lrisk_cli.solvers.products import ProductCurvature, by_products
 from lrisk_cli.solvers.proximal import UNSOLVED, Iterate, ProximalPoint
 from lrisk_cli.solvers.rowspace import RowCurvature
 from lrisk_cli.solvers.solution import Limits
@@ -58,7 +59,8 @@ class Newton(ProximalPoint):
         not be the answer itself, by that of every other row."""
         problem = self.problem
         n, d = problem.rows.shape
-        if not problem.loss.quadratic or d > n or problem.outer is not None:
+        large = d > n or by_products(problem)
+        if not problem.loss.quadratic or large or problem.outer is not None:
             return super().mean_fit(start, accuracy)
         enough = d <= NEAR_MEAN * self.solver_run.limits.tol * n or n < 2 * ROWS_PER_COLUMN * d
         curvature, W = _ridge(problem, 1 if enough else 2)
@@ -107,6 +109,8 @@ class Newton(ProximalPoint):
     def _curvature(self, iterate: Iterate, gradient: Array) -> tuple[Solvable, float]:
         """The curvature of phi, and the distance of W from the minimum for fixed weights."""
         problem = self.problem
+        if by_products(problem) and iterate.tied.groups is None:
+            return self._by_products(iterate, gradient)
         if problem.outer is None or problem.loss.n_outputs > 1:
             return self._by_columns(iterate, gradient)
         return self._by_rows(iterate, gradient)
@@ -126,6 +130,15 @@ class Newton(ProximalPoint):
         if not self.misled:
             decrement = self._record(iterate, gradient, H, caution=2.0)
         return H, decrement
+
+    def _by_products(self, iterate: Iterate, gradient: Array) -> tuple[ProductCurvature, float]:
+        """The same where neither matrix is held."""
+        H0 = ProductCurvature(self.problem, iterate.Z, iterate.lam)
+        decrement = self._record(iterate, gradient, H0, caution=1.0)
+        if not len(iterate.tied.rows) or self.solver_run.converged:
+            return H0, decrement
+        tied = ProductCurvature(self.problem, iterate.Z, iterate.lam, iterate.tied, self.nu)
+        return tied, decrement
 
     def _by_columns(self, iterate: Iterate, gradient: Array) -> tuple[Dense, float]:
         """The same by matrices of unknowns x unknowns.
