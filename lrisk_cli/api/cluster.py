@@ -30,6 +30,7 @@ from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.cluster_fit import fit_clusters, require_numbers
 from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
 from lrisk_cli.progress import Report
+from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
@@ -133,7 +134,7 @@ def run(job: Job, report: Report, *, force: bool) -> Clustered:
     if job.output is not None:
         save_clusters(job.output, model)
     if job.assignments is not None:
-        write_table(job.assignments, _assignment_columns(job, design, placed))
+        write_table(job.assignments, _assignment_columns(design, placed, model.spectrum))
     clock.lap("write_s")
     notes = (*design.notes, *_remarks(best.reseeded))
     same = warn_of_same_files(table.paths)
@@ -162,7 +163,9 @@ def _evaluate(
     )
     counts = replace(design.counts, used=len(design.row_numbers))
     gated = parse_risks(job.checks.risks) if job.checks.risks else ()
-    return evaluate_clusters(model, counts, placed.clusters, placed.losses, agreement, gated)
+    return evaluate_clusters(
+        model, counts, placed.clusters, placed.losses, agreement, gated, design.masses
+    )
 
 
 def _compare(
@@ -175,16 +178,18 @@ def _compare(
         ends = (batch.first_row, batch.first_row + batch.n_rows)
         used = slice(*np.searchsorted(design.row_numbers, ends))
         cells: Any = batch.columns[name]
-        tally.add(cells[design.row_numbers[used] - batch.first_row], placed.clusters[used])
-    return tally.agreement(placed.losses)
+        weights = None if design.masses is None else design.masses[used]
+        own = cells[design.row_numbers[used] - batch.first_row]
+        tally.add(own, placed.clusters[used], weights)
+    return tally.agreement(placed.losses, design.masses)
 
 
-def _assignment_columns(job: Job, design: Design, placed: Assignment) -> dict[str, Any]:
+def _assignment_columns(design: Design, placed: Assignment, risk: Spectrum) -> dict[str, Any]:
     names: dict[str, Any] = {"row": design.row_numbers}
     if design.ids is not None:
         names["id"] = design.ids
     return assignment_columns(
-        names, placed.clusters, placed.losses, placed.outliers, job.clustering.risk
+        names, placed.clusters, placed.losses, placed.outliers, risk, design.masses
     )
 
 

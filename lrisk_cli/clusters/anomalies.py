@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lrisk_cli.clusters.clustering import as_matrix
-from lrisk_cli.clusters.mixture import Mixture, Mixtures, Shapes, fit_mixtures, sample_rows
+from lrisk_cli.clusters.mixture import Mixture, Mixtures, Shapes, fit_mixtures
+from lrisk_cli.clusters.samples import sample_rows
 from lrisk_cli.clusters.scatter import Shape, deviates, nearest_shape
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.rows.rows import Rows

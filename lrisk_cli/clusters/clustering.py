@@ -17,8 +17,8 @@ from lrisk_cli.errors import DataError, InvalidOption, opt
 from lrisk_cli.names import ClusterSolver
 from lrisk_cli.native.kernels import core
 from lrisk_cli.progress import Progress, Report, silent
-from lrisk_cli.risk.row_weights import RowWeighter
 from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.risk.weighted import AnyWeighter, make_weighter
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array
 
@@ -139,11 +139,18 @@ def count_distinct(X: Array, most: int) -> int:
 
 
 def find_clusters(
-    X: Array, ks: Sequence[int], options: ClusterOptions, report: Report = silent
+    X: Array,
+    ks: Sequence[int],
+    options: ClusterOptions,
+    report: Report = silent,
+    masses: Array | None = None,
 ) -> tuple[Clustering, ...]:
-    """One clustering for each k asked for. X: (n, d), C order, at least max(ks) distinct rows."""
-    row_weighter = RowWeighter(options.risk, options.risk.weights(len(X)))
-    return tuple(_cluster(X, k, row_weighter, options, report) for k in ks)
+    """One clustering for each k asked for. X: (n, d), C order, at least max(ks) distinct rows.
+
+    masses: how much the rows count; all alike where there are none. (n,).
+    """
+    row_weighter = make_weighter(options.risk, len(X), masses)
+    return tuple(_cluster(X, k, row_weighter, options, report, masses) for k in ks)
 
 
 def cluster_rows(
@@ -160,13 +167,16 @@ def pick(clusterings: Sequence[Clustering]) -> Clustering:
     return max(scored, key=lambda pair: pair[0])[1] if scored else clusterings[0]
 
 
-def assign_rows(X: Array, centres: Array, risk: Spectrum) -> Assignment:
+def assign_rows(
+    X: Array, centres: Array, risk: Spectrum, masses: Array | None = None
+) -> Assignment:
     """Assign each row to its nearest centre, with a fixed order of summation."""
     # Before the losses, since the making of a spectrum takes memory.
-    row_weighter = RowWeighter(risk, risk.weights(len(X)))
+    row_weighter = make_weighter(risk, len(X), masses)
     clusters, losses = nearest(X, centres)
     weighed = row_weighter.weigh(losses)
-    counted = weighed.lam >= OUTLIER_SHARE / len(X)
+    even = 1.0 / len(X) if masses is None else masses / masses.sum()
+    counted = weighed.lam >= OUTLIER_SHARE * even
     farthest = float(np.max(losses, where=counted, initial=0.0))
     threshold = None if counted.all() else float(np.sqrt(farthest))
     return Assignment(clusters, losses, weighed.lam, weighed.value, threshold)
@@ -197,11 +207,16 @@ def find_outliers(losses: Array, threshold: float | None) -> NDArray[np.bool_]:
 
 
 def _cluster(
-    X: Array, k: int, row_weighter: RowWeighter, options: ClusterOptions, report: Report
+    X: Array,
+    k: int,
+    row_weighter: AnyWeighter,
+    options: ClusterOptions,
+    report: Report,
+    masses: Array | None,
 ) -> Clustering:
     """Every start to its end; the k-th clustering depends on k and the seed, not on other k."""
     generator = np.random.Generator(np.random.PCG64([options.seed, k]))
-    descend = _descender(X, k, row_weighter, options, generator)
+    descend = _descender(X, k, row_weighter, options, generator, masses)
     starts: list[Descent] = []
     for number in range(options.starts):
         starts.append(descend(number))
@@ -211,32 +226,34 @@ def _cluster(
     del descend  # and its memory for every row
     clusters, losses = nearest(X, best.centres)
     lam = row_weighter.weigh(losses).lam
-    masses = sum_by_cluster(clusters, lam, k)
-    order = np.argsort(-masses, kind="stable")
-    n_counted = 1.0 / core.compensated_dot(lam, lam)
-    criterion = separation(best.centres, masses, best.objective, n_counted)
+    weights = sum_by_cluster(clusters, lam, k)
+    order = np.argsort(-weights, kind="stable")
+    # Of copies of a row each has its part of the weight.
+    n_counted = 1.0 / core.compensated_dot(lam, lam if masses is None else lam / masses)
+    criterion = separation(best.centres, weights, best.objective, n_counted)
     return Clustering(best.centres[order], best.objective, criterion, tuple(starts))
 
 
 def _descender(
     X: Array,
     k: int,
-    row_weighter: RowWeighter,
+    row_weighter: AnyWeighter,
     options: ClusterOptions,
     generator: np.random.Generator,
+    masses: Array | None,
 ) -> Callable[[int], Descent]:
     """Runs the start of a number; the first of sgd is at 0, as in the paper."""
     if options.solver is ClusterSolver.LLOYD:
         lloyd = Lloyd(X, k, row_weighter)
         return lambda _: lloyd.descend(
-            draw_seeds(X, k, options.risk, generator), options.tol, options.max_iterations
+            draw_seeds(X, k, options.risk, generator, masses), options.tol, options.max_iterations
         )
     state = generator.integers(1, 2**63, size=4, dtype=np.uint64)
-    batches = Minibatches(X, k, row_weighter, options.batch_size, state)
+    batches = Minibatches(X, k, row_weighter, options.batch_size, state, masses)
 
     def descend(number: int) -> Descent:
         at_zero = np.zeros((k, X.shape[1]))
-        centres = draw_seeds(X, k, options.risk, generator) if number else at_zero
+        centres = draw_seeds(X, k, options.risk, generator, masses) if number else at_zero
         return batches.descend(centres, options.step, options.epochs)
 
     return descend

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lrisk_cli.native.kernels import core
-from lrisk_cli.risk.row_weights import RowWeighter
+from lrisk_cli.risk.weighted import AnyWeighter
 from lrisk_cli.types import Array
 
 
@@ -34,7 +34,7 @@ class Lloyd:
     Hamerly's bounds spare the comparison of rows whose centre cannot have changed.
     """
 
-    def __init__(self, X: Array, k: int, row_weighter: RowWeighter) -> None:
+    def __init__(self, X: Array, k: int, row_weighter: AnyWeighter) -> None:
         n_rows, n_columns = X.shape
         self._X = X
         self._row_weighter = row_weighter

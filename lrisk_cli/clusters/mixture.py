@@ -22,6 +22,7 @@ from math import lgamma, log, pi
 import numpy as np
 
 from lrisk_cli.clusters.clustering import ClusterOptions, cluster_rows, count_distinct
+from lrisk_cli.clusters.samples import sample_rows
 from lrisk_cli.clusters.scatter import (
     Shape,
     Units,
@@ -41,8 +42,8 @@ TRIMMED = (0.0, 0.1, 0.25, 0.4)
 STARTS, FIRST_STEPS, MOST_STEPS, TOL = 2, 8, 100, 1e-6
 # So many of the likeliest starts are brought to their end.
 FINALISTS = 2
-# Mixtures are fitted to so many rows at most, drawn at random; fewer of many columns.
-MOST_ROWS, FEWEST_ROWS, MOST_PRODUCTS = 2000, 500, 2e8
+# Mixtures are fitted to so many rows at most, drawn at random.
+MOST_ROWS = 2000
 # Beyond this quantile of the distances the density of the noise falls; it is even within.
 INNER = 0.5
 # More clusters are not tried after this many numbers of clusters that were no better.
@@ -157,14 +158,22 @@ class _State:
 
 
 def fit_mixtures(
-    X: Array, ks: Sequence[int], shapes: Shapes, *, seed: int = 0, patient: bool = True
+    X: Array,
+    ks: Sequence[int],
+    shapes: Shapes,
+    *,
+    seed: int = 0,
+    patient: bool = True,
+    masses: Array | None = None,
 ) -> Mixtures:
     """A mixture for each k up to the number of distinct rows. X: (n, d); ks: ascending.
+
+    masses: how much the rows count, (n,): so many units are drawn from.
 
     shapes: what the clusters may look like. patient: all ks are tried, rather than until the ICL
     falls twice.
     """
-    rows = sample_rows(X, MOST_ROWS, seed)
+    rows = sample_rows(X, MOST_ROWS, seed, masses)
     n_distinct = count_distinct(rows, max(ks))
     units = learn_units(rows) if shapes.relative else common_unit(rows)
     Z, coarse = units.apply(rows), units.coarse[units.used]
@@ -180,16 +189,6 @@ def fit_mixtures(
             if not patient and len(found) - 1 - best >= PATIENCE:
                 break
     return Mixtures(tuple(found), _widen(majority, units), units, density)
-
-
-def sample_rows(X: Array, most: int, seed: int) -> Array:
-    """At most so many rows, fewer where there are many columns; those of a seed, in their order."""
-    n, d = X.shape
-    most = min(most, max(FEWEST_ROWS, int(MOST_PRODUCTS / d**2)))
-    if n <= most:
-        return X
-    draws = np.random.Generator(np.random.PCG64([seed, n, 21]))
-    return X[np.sort(draws.choice(n, most, replace=False))]
 
 
 def _fit(task: _Task, k: int, majority: Shape, seed: int) -> _State:

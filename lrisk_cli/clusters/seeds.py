@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.native.kernels import core
-from lrisk_cli.risk.row_weights import RowWeighter
 from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.risk.weighted import AnyWeighter, make_weighter
 from lrisk_cli.types import Array
 
 Generator = np.random.Generator
@@ -23,13 +23,15 @@ SAMPLE_ROWS = 20_000
 SAMPLE_ROWS_PER_CENTRE = 200
 
 
-def draw_seeds(X: Array, k: int, spectrum: Spectrum, generator: Generator) -> Array:
+def draw_seeds(
+    X: Array, k: int, spectrum: Spectrum, generator: Generator, masses: Array | None = None
+) -> Array:
     """k distinct rows, far apart for the rows that the risk counts. X has k distinct rows; (k, d).
 
-    Which rows come out depends on the generator and on X only.
+    Which rows come out depends on the generator, on X and on how much its rows count only.
     """
-    sample = _sample(X, k, generator)
-    centres = _draw_among(sample, k, spectrum, generator)
+    sample, masses = _sample(X, k, generator, masses)
+    centres = _draw_among(sample, k, spectrum, generator, masses)
     if centres is None:
         # Duplicates dominate the sample: take each distinct row instead.
         found = np.empty(k, dtype=np.int32)
@@ -38,26 +40,32 @@ def draw_seeds(X: Array, k: int, spectrum: Spectrum, generator: Generator) -> Ar
     return centres
 
 
-def _sample(X: Array, k: int, generator: Generator) -> Array:
+def _sample(
+    X: Array, k: int, generator: Generator, masses: Array | None
+) -> tuple[Array, Array | None]:
     n_rows = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_CENTRE * k)
     if len(X) <= n_rows:
-        return X
-    return X[np.sort(generator.choice(len(X), n_rows, replace=False))]
+        return X, masses
+    rows = np.sort(generator.choice(len(X), n_rows, replace=False))
+    return X[rows], None if masses is None else masses[rows]
 
 
-def _draw_among(X: Array, k: int, spectrum: Spectrum, generator: Generator) -> Array | None:
-    """The centres, or None where X has fewer than k distinct rows."""
-    row_weighter = RowWeighter(spectrum, spectrum.weights(len(X)))
+def _draw_among(
+    X: Array, k: int, spectrum: Spectrum, generator: Generator, weights: Array | None
+) -> Array | None:
+    """The centres, or None where X has fewer than k distinct rows. weights: of rows, if any."""
+    row_weighter = make_weighter(spectrum, len(X), weights)
     n_trials = 2 + int(log(k))
     centres = np.empty((k, X.shape[1]))
-    centres[0] = X[generator.integers(len(X))]
+    first = generator.integers(len(X)) if weights is None else _draw_rows(weights, 1, generator)[0]
+    centres[0] = X[first]
     losses = np.full(len(X), np.inf)
     core.closer_losses(X, centres[0], losses, losses)
     for j in range(1, k):
         masses = row_weighter.weigh(losses).lam * losses
         if not masses.any():
             # All that the risk counts is covered; the rest still tells rows apart.
-            masses = losses
+            masses = losses if weights is None else losses * weights
         if not masses.any():
             return None
         rows = _draw_rows(masses, n_trials, generator)
@@ -76,7 +84,7 @@ def _draw_rows(masses: Array, count: int, generator: Generator) -> NDArray[np.in
 
 
 def _with_centre(
-    X: Array, row: int, losses: Array, row_weighter: RowWeighter
+    X: Array, row: int, losses: Array, row_weighter: AnyWeighter
 ) -> tuple[float, Array]:
     """The risk and the losses once this row is a centre too."""
     closer = np.empty(len(X))

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lrisk_cli.clusters.clustering import Clustering
-from lrisk_cli.clusters.mixture import Shapes, fit_mixtures, sample_rows
+from lrisk_cli.clusters.mixture import Shapes, fit_mixtures
+from lrisk_cli.clusters.samples import sample_rows
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.risk.units import count_units
 from lrisk_cli.types import Array
 
 # Clusters of nearest centres are about as wide as each other.
@@ -51,22 +53,28 @@ class Trimming:
         return replace(clustering, criterion=self.criteria.get(len(clustering.centres)))
 
 
-def estimate_trimming(X: Array, ks: Sequence[int], seed: int) -> Trimming:
-    """How many of the rows are noise beside the best of these numbers of clusters. X: (n, d)."""
+def estimate_trimming(
+    X: Array, ks: Sequence[int], seed: int, masses: Array | None = None
+) -> Trimming:
+    """How many of the rows are noise beside the best of these numbers of clusters. X: (n, d).
+
+    masses: how much the rows count, (n,).
+    """
     k = ks[0]
     criteria: dict[int, float] = {}
     if len(ks) > 1:
-        few = _leading(X, max(FEWEST_COLUMNS, len(X) // ROWS_PER_COLUMN), seed)
-        mixtures = fit_mixtures(few, ks, SHAPES, seed=seed)
+        n_rows = count_units(masses, len(X))
+        few = _leading(X, max(FEWEST_COLUMNS, n_rows // ROWS_PER_COLUMN), seed, masses)
+        mixtures = fit_mixtures(few, ks, SHAPES, seed=seed, masses=masses)
         criteria = {each.k: each.icl for each in mixtures.found}
         k = mixtures.best.k
-    X = _leading(X, MOST_COLUMNS, seed)
-    mixtures = fit_mixtures(X, [k], SHAPES, seed=seed)
-    noisy = float(np.mean(mixtures.noisy(mixtures.best, X)))
+    X = _leading(X, MOST_COLUMNS, seed, masses)
+    mixtures = fit_mixtures(X, [k], SHAPES, seed=seed, masses=masses)
+    noisy = float(np.average(mixtures.noisy(mixtures.best, X), weights=masses))
     return Trimming(round(min(noisy, MOST_TRIMMED), 4), k, criteria)
 
 
-def _leading(X: Array, most: int, seed: int) -> Array:
+def _leading(X: Array, most: int, seed: int, masses: Array | None) -> Array:
     """The rows along the leading eigenvectors of the covariance of their spatial signs. (n, q).
 
     most: so many of these; but for MOST_COLUMNS no more.
@@ -74,7 +82,7 @@ def _leading(X: Array, most: int, seed: int) -> Array:
     most = min(most, MOST_COLUMNS)
     if X.shape[1] <= most:
         return X
-    rows = sample_rows(X, MOST_ROWS, seed)
+    rows = sample_rows(X, MOST_ROWS, seed, masses)
     centre = np.median(rows, axis=0)
     signs = rows - centre
     signs /= np.maximum(np.sqrt(np.einsum("ij,ij->i", signs, signs)), TINY)[:, np.newaxis]

@@ -6,7 +6,7 @@ from lrisk_cli.clusters.options import ClusterOutput, Clusters, ClusterSearch
 from lrisk_cli.commands.gate_results import NO_BASELINE, conclude_fit, unnamed
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary, without
-from lrisk_cli.design.options import WEIGHTS, Columns
+from lrisk_cli.design.options import Columns
 from lrisk_cli.evaluation.options.evaluating import Labels
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.registry import OF_CLUSTERED, OF_LABELS, list_metrics
@@ -30,7 +30,9 @@ def cluster(
     clusters: Clusters,
     columns: Annotated[
         Columns,
-        without("target", "target_scale", "exposure", "task", "scaling", "intercept", *WEIGHTS),
+        without(
+            "target", "target_scale", "exposure", "task", "scaling", "intercept", "class_weight"
+        ),
         vary(
             "standardize",
             default=Standardize.FEATURES,

@@ -12,7 +12,8 @@ from lrisk_cli.evaluation.registry import figures_of
 from lrisk_cli.tables.cells import Texts, spell_groups
 from lrisk_cli.types import Array, Flags
 
-Counts = NDArray[np.int64]
+# Of rows, or of what they count for.
+Counts = NDArray[np.int64] | Array
 
 # Categories of rows by label.
 INLIER, PLANTED, UNKNOWN = 0, 1, 2
@@ -56,13 +57,16 @@ class LabelTally:
         self._kinds: list[NDArray[np.int8]] = []
         self._n_unlabelled = 0
 
-    def add(self, cells: Array | Texts, clusters: NDArray[np.int32]) -> None:
-        """Take one batch: the label of each row as read, and its cluster. Both (n,)."""
+    def add(
+        self, cells: Array | Texts, clusters: NDArray[np.int32], weights: Array | None = None
+    ) -> None:
+        """Take one batch: the label of each row as read, its cluster, and its weight. All (n,)."""
         texts = spell_groups(cells, self._place)
         k = self._n_clusters
         known = texts.codes >= 0
         places = texts.codes[known].astype(np.int64) * k + clusters[known]
-        table = np.bincount(places, minlength=len(texts.values) * k).reshape(-1, k)
+        counted = None if weights is None else weights[known]
+        table = np.bincount(places, counted, minlength=len(texts.values) * k).reshape(-1, k)
         for text, counts in zip(texts.values, table, strict=True):
             if counts.any():
                 self._counts[text] = self._counts.get(text, 0) + counts
@@ -70,14 +74,14 @@ class LabelTally:
         kinds = [INLIER if self._counts_as(text) else PLANTED for text in texts.values]
         self._kinds.append(np.array([*kinds, UNKNOWN], dtype=np.int8)[texts.codes])
 
-    def agreement(self, losses: Array) -> Agreement:
-        """Of all rows taken, given their losses in the same order. (n,)."""
+    def agreement(self, losses: Array, weights: Array | None = None) -> Agreement:
+        """Of all rows taken, given their losses and weights in the same order. (n,)."""
         from scipy.optimize import linear_sum_assignment
 
         labels = _ordered(self._counts)
         if not labels:
             raise DataError(f"{self._place}: no row has a label; choose another column")
-        table = np.array([self._counts[label] for label in labels], dtype=np.int64)
+        table = np.array([self._counts[label] for label in labels])
         inliers = np.array([self._counts_as(label) for label in labels])
         if not inliers.any():
             shown = ", ".join(labels[:12])
@@ -100,7 +104,11 @@ class LabelTally:
             labels=tuple(labels),
             inliers=tuple(inliers.tolist()),
             table=table,
-            average_precision=average_precision(losses[labelled], kinds[labelled] == PLANTED),
+            average_precision=average_precision(
+                losses[labelled],
+                kinds[labelled] == PLANTED,
+                None if weights is None else weights[labelled],
+            ),
             n_unlabelled=self._n_unlabelled,
         )
 
@@ -109,21 +117,27 @@ class LabelTally:
         return not self._inliers or label in self._inliers
 
 
-def average_precision(scores: Array, positives: Flags) -> float | None:
+def average_precision(
+    scores: Array, positives: Flags, weights: Array | None = None
+) -> float | None:
     """Mean over the positive rows of the precision among rows of no smaller score.
 
-    Equal scores are taken together. None where there is no positive row. Both (n,).
+    Equal scores are taken together. None where there is no positive row. weights: how much the rows
+    count. All (n,).
     """
-    n_positive = int(np.count_nonzero(positives))
-    if n_positive == 0:
+    counts = positives.astype(np.float64) if weights is None else positives * weights
+    n_positive = float(counts.sum())
+    if n_positive == 0.0:
         return None
     order = np.argsort(-scores, kind="stable")
-    ordered, hits = scores[order], np.cumsum(positives[order])
+    ordered, hits = scores[order], np.cumsum(counts[order])
     # The last row of each group of equal scores.
     ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
     found = hits[ends]
     new = np.diff(found, prepend=0)
-    return float(np.sum(new * (found / (ends + 1.0))) / n_positive)
+    ones = np.ones(len(order)) if weights is None else weights[order]
+    so_far = np.cumsum(ones)[ends]
+    return float(np.sum(new * (found / so_far)) / n_positive)
 
 
 def _ordered(labels: dict[str, Counts]) -> list[str]:

@@ -103,12 +103,18 @@ def evaluate_clusters(
     losses: Array,
     agreement: Agreement | None,
     spectra: Sequence[Spectrum] = (),
+    weights: Array | None = None,
 ) -> EvaluatedClusters:
-    """Sizes of the clusters, the risks of the squared distances, and what the labels say."""
+    """Sizes of the clusters, the risks of the squared distances, and what the labels say.
+
+    weights: how much the rows count in risks and fractions; sizes are of rows. (n,).
+    """
     k = len(model.centres)
     outliers = find_outliers(losses, model.outlier_distance)
-    figures = risk_figures(sort_losses(losses.copy()), (model.spectrum, *spectra))
-    figures |= figures_of(outliers, [Needs.FLAGS])
+    masses = None if weights is None else weights.copy()
+    ascending = sort_losses(losses.copy(), masses)
+    figures = risk_figures(ascending, (model.spectrum, *spectra), masses)
+    figures |= figures_of(weighted_flags(outliers, weights), [Needs.FLAGS])
     return EvaluatedClusters(
         counts,
         np.bincount(clusters, minlength=k).tolist(),
@@ -118,13 +124,27 @@ def evaluate_clusters(
     )
 
 
+def weighted_flags(flags: Flags, weights: Array | None) -> Flags | Array:
+    """Numbers whose mean is the fraction of the weight of the rows that are flagged. (n,)."""
+    return flags if weights is None else flags * (weights / weights.mean())
+
+
 def assignment_columns(
-    names: dict[str, Any], clusters: Codes, losses: Array, outliers: Flags, spectrum: Spectrum
+    names: dict[str, Any],
+    clusters: Codes,
+    losses: Array,
+    outliers: Flags,
+    spectrum: Spectrum,
+    weights: Array | None = None,
 ) -> dict[str, Any]:
-    """The columns of the assignments file, rows in reading order. names: row, and id if any."""
-    ranking = rank(losses, spectrum)
+    """The columns of the assignments file, rows in reading order. names: row, and id if any.
+
+    weights: how much the rows count, where they do not count alike.
+    """
+    ranking = rank(losses, spectrum, weights)
     return {
         **names,
+        **({} if weights is None else {"row_weight": weights}),
         "cluster": clusters,
         "distance": np.sqrt(losses),
         "weight": ranking.weights,

@@ -18,6 +18,7 @@ from lrisk_cli.design.design import Design, RawDesign
 from lrisk_cli.errors import DataError, opt
 from lrisk_cli.models.cluster_model import ClusterModel, make_model, make_shape_model
 from lrisk_cli.progress import Report
+from lrisk_cli.risk.units import count_units
 from lrisk_cli.types import Array
 
 
@@ -38,17 +39,17 @@ def fit_clusters(
     ks: the numbers of clusters to try, ascending; none for those that are usual. label: names the
     table in messages.
     """
-    X = as_matrix(design.rows)
+    X, masses = as_matrix(design.rows), design.masses
     check_rows(label, X, ks[-1] if ks else 1)
     if not ks:
-        usual = numbers_of_clusters(len(X))
+        usual = numbers_of_clusters(count_units(masses, len(X)))
         # The index of a risk that is given compares two clusters or more.
         ks = _fewer(X, usual if options.estimated else usual[1:] or usual)
     trimming = None
     if options.estimated:
-        trimming = estimate_trimming(X, ks, options.seed)
+        trimming = estimate_trimming(X, ks, options.seed, masses)
         options = replace(options, risk=trimming.risk, estimated=False)
-    found = find_clusters(X, ks, options, report)
+    found = find_clusters(X, ks, options, report, masses)
     if trimming is not None:
         found = tuple(trimming.judge(each) for each in found)
     best = pick(found)

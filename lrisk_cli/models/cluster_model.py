@@ -41,6 +41,7 @@ from lrisk_cli.models.model_file import (
     encode_file,
 )
 from lrisk_cli.models.scored import ScoredBatch
+from lrisk_cli.models.weight_record import weight_record
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.risk.row_weights import row_weights
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
@@ -130,7 +131,7 @@ def make_model(
     means, scales = design.encoding.units
     centres = means + scales * found.centres
     X = as_matrix(design.rows)
-    placed = assign_rows(X, (centres - means) / scales, options.risk)
+    placed = assign_rows(X, (centres - means) / scales, options.risk, design.masses)
     k, ones = len(centres), np.broadcast_to(1.0, len(X))
     model = ClusterModel(
         encoding=design.encoding,
@@ -299,6 +300,7 @@ def _counts(design: Design) -> dict[str, Any]:
         "drop_reasons": design.counts.dropped,
         "fingerprint": design.fingerprint,
         "cells_filled": design.counts.filled,
+        "weight": weight_record(design),
     }
 
 

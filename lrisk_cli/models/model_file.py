@@ -215,7 +215,7 @@ class ClusterRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     clusters may have been left out.
 
     criterion: what they were compared by. noise: the estimated fraction of the rows that belong to
-    no cluster; null where it was not estimated.
+    no cluster; null where it was not estimated. weight: how much the rows counted; null for alike.
     """
 
     solver: str
@@ -234,6 +234,7 @@ class ClusterRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     cells_filled: dict[str, Count] = {}
     criterion: Literal["calinski-harabasz", "icl"] = "calinski-harabasz"
     noise: NotNegative | None = None
+    weight: WeightRecord | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The record as it stands in the file."""

@@ -272,7 +272,7 @@ def cluster_steps(const double[:, ::1] X, const double[::1] sigma, double[:, ::1
     """Steps C <- C - step v, v = sum_b sigma_b grad l_(b)(C) over a batch drawn from the pool.
 
     The gradient of l_i is 2 (c_j - x_i) for its nearest centre. sigma, nearest, losses, order: as
-    long as a batch; pool: all rows in any order; gradient: (k, d) scratch.
+    long as a batch; pool: rows in any order, one as often as it counts; gradient: (k, d) scratch.
     """
     cdef Py_ssize_t k = C.shape[0], d = C.shape[1], m = sigma.shape[0], t, b, j
     cdef Centres centres = centres_of(C, sigma[:0])
@@ -283,7 +283,7 @@ def cluster_steps(const double[:, ::1] X, const double[::1] sigma, double[:, ::1
     cdef double *g
     with nogil:
         for t in range(n_steps):
-            draw_batch(&batch, &rng[0], X.shape[0])
+            draw_batch(&batch, &rng[0], pool.shape[0])
             for b in range(m):
                 losses[b] = nearest_two(&X[pool[b], 0], &centres, &nearest[b], &second)
             sort_batch(&batch)

@@ -14,7 +14,7 @@ from lrisk_cli.reports.cluster_plots import (
     search_plots,
     share_plot,
 )
-from lrisk_cli.reports.clusters import cluster_fact, outliers_fact, search_facts
+from lrisk_cli.reports.clusters import cluster_fact, count_text, outliers_fact, search_facts
 from lrisk_cli.reports.facts import Fact, count_failed, figure, largest_first, number, rows_fact
 from lrisk_cli.reports.figures import Plot, draw
 from lrisk_cli.reports.html import (
@@ -174,9 +174,9 @@ def _labels(agreement: Agreement) -> Section:
     """Rows of each label in each cluster."""
     shown = range(agreement.table.shape[1])[:MAX_COLUMNS]
     rows = [
-        [f"{label}{'' if inlier else '*'}", *(f"{counts[j]:,}" for j in shown)]
+        [f"{label}{'' if inlier else '*'}", *(count_text(counts[j]) for j in shown)]
         for label, inlier, counts in zip(
-            agreement.labels, agreement.inliers, agreement.table, strict=True
+            agreement.labels, agreement.inliers, agreement.table.tolist(), strict=True
         )
     ]
     heads = ["label", *(f"cluster {j}" for j in shown)]

@@ -22,7 +22,7 @@ from lrisk_cli.reports.facts import (
     rows_fact,
     warnings_document,
 )
-from lrisk_cli.reports.model_facts import describe_features, recorded_rows
+from lrisk_cli.reports.model_facts import describe_features, recorded_rows, weight_facts
 from lrisk_cli.reports.terminal import (
     print_facts,
     print_gates,
@@ -115,6 +115,7 @@ def search_facts(model: ClusterModel) -> list[Fact]:
     unit = "epochs" if fit.solver == "sgd" else "iterations"
     scale = " on the standardised scale" if fit.objective_scale == "standardised" else ""
     return [
+        *weight_facts(fit.weight),
         Fact("solver", f"{fit.solver}, {starts}, {fit.iterations} {unit}", {"fit": fit.as_dict()}),
         Fact("end", fit.status, continued=True),
         *noise_facts(model),
@@ -258,6 +259,11 @@ def _print_curve(model: ClusterModel) -> None:
     print_text(f"The largest criterion is picked: {describe_criterion(model)}.")
 
 
+def count_text(count: float) -> str:
+    """A number of rows, or of what they count for."""
+    return f"{count:,}" if isinstance(count, int) else number(count)
+
+
 def _print_sizes(evaluated: "EvaluatedClusters") -> None:
     """Rows of each cluster, and how they divide by label; planted labels are starred."""
     agreement = evaluated.agreement
@@ -270,7 +276,7 @@ def _print_sizes(evaluated: "EvaluatedClusters") -> None:
         starred = zip(agreement.labels, agreement.inliers, strict=True)
         heads += ["label", *(f"{label}{'' if inlier else '*'}" for label, inlier in starred)]
         for j, row in enumerate(rows):
-            row += [agreement.pairing[j] or "", *map(str, agreement.table[:, j])]
+            row += [agreement.pairing[j] or "", *map(count_text, agreement.table[:, j].tolist())]
     print_rows([heads, *rows])
 
 

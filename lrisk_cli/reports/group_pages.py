@@ -53,7 +53,8 @@ def dot_plot(ordered: "list[GroupFigures]", metric: str, head: str, value: float
         _series(f"fewer than {FEW_ROWS} rows: chance may decide", shown, metric, few=True),
     ]
     n_more = len(known) - len(shown)
-    notes = ["Bars are 95 % intervals."] if any(each.intervals for each in shown) else []
+    bars = any(metric in each.intervals for each in shown)
+    notes = ["Bars are 95 % intervals."] if bars else []
     if value is not None:
         notes.append("The dashed line is the figure of all rows.")
     if n_more:

@@ -6,13 +6,14 @@ being what the spectrum gives to the heaviest mass x of M; a row of mass 3 is th
 """
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lrisk_cli.names import SmoothingName
 from lrisk_cli.native.kernels import core
-from lrisk_cli.risk.row_weights import RowOrder, Smoothing, Tied, Weighed, pooled_rows
+from lrisk_cli.risk.row_weights import RowOrder, RowWeighter, Smoothing, Tied, Weighed, pooled_rows
 from lrisk_cli.risk.row_weights import row_weights as plain_row_weights
 from lrisk_cli.risk.softplus import softplus_penalty, softplus_weights
 from lrisk_cli.risk.spectrum import Spectrum
@@ -193,6 +194,16 @@ class WeightedRowWeighter:
         kernel(ascending, ranked.sigma(), ranked.ordered, smoothing.nu, weights, starts, work)
         lam[ranked.order] = weights
         return lam
+
+
+AnyWeighter: TypeAlias = RowWeighter | WeightedRowWeighter
+
+
+def make_weighter(spectrum: Spectrum, n_rows: int, masses: Array | None = None) -> AnyWeighter:
+    """Gives rows their weights under a risk, where they have masses or none. (n_rows,)."""
+    if masses is None:
+        return RowWeighter(spectrum, spectrum.weights(n_rows))
+    return WeightedRowWeighter(spectrum, make_masses(masses))
 
 
 def row_weights(losses: Array, spectrum: Spectrum, masses: Array | None = None) -> Array:

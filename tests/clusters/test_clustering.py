@@ -25,10 +25,13 @@ from lrisk_cli.clusters.clustering import (
 from lrisk_cli.clusters.lloyd import Lloyd
 from lrisk_cli.clusters.minibatch import Minibatches
 from lrisk_cli.clusters.seeds import draw_seeds
+from lrisk_cli.clusters.trimming import estimate_trimming
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.names import ClusterSolver
 from lrisk_cli.risk.row_weights import RowWeighter, rank_rows, row_weights
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.risk.units import rows_of_units
+from lrisk_cli.risk.weighted import make_weighter
 
 FALLING = ["subquantile:0.75", "subquantile:0.33", "lower-extremile:2", "lower-extremile:5"]
 
@@ -296,3 +299,51 @@ def test_rising_risks_are_refused(risk):
     with pytest.raises(UsageError, match="risks that fall"):
         check_options(options(risk))
     check_options(options("superquantile:0"))
+
+
+# Rows that count for unlike much
+
+
+def weighted_rows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, whole weights (some 0), and the rows as often as they count, neighbours together."""
+    clouds = make_clouds(0)
+    counts = np.random.default_rng(8).integers(0, 4, len(clouds.X))
+    some = counts > 0
+    return clouds.X[some], counts[some].astype(float), np.repeat(clouds.X, counts, axis=0)
+
+
+@pytest.mark.parametrize("risk", ["mean", "subquantile:0.75", "lower-extremile:2"])
+def test_rows_of_weight_3_are_three_rows_from_the_same_start(risk):
+    X, weights, copies = weighted_rows()
+    spectrum, start = parse_risk(risk), X[:3].copy()
+    ends = []
+    for rows, masses in ((X, weights), (copies, None)):
+        lloyd = Lloyd(rows, 3, make_weighter(spectrum, len(rows), masses))
+        ended = lloyd.descend(start, 1e-9, 300)
+        placed = assign_rows(rows, ended.centres, spectrum, masses)
+        ends.append((ended, placed))
+    (one, placed), (other, repeated) = ends
+    assert one.objective == pytest.approx(other.objective, rel=1e-10)
+    assert one.centres == pytest.approx(other.centres, rel=1e-8)
+    assert placed.objective == pytest.approx(repeated.objective, rel=1e-10)
+    assert placed.threshold == pytest.approx(repeated.threshold)
+    per_copy = np.repeat(placed.weights / weights, weights.astype(int))
+    assert per_copy == pytest.approx(repeated.weights, rel=1e-8, abs=1e-15)
+
+
+@pytest.mark.parametrize("solver", list(ClusterSolver))
+def test_weighted_rows_are_clustered_as_well_as_their_copies(solver):
+    X, weights, copies = weighted_rows()
+    how = options("subquantile:0.75", solver=solver)
+    (one,) = find_clusters(X, (3,), how, masses=weights)
+    (other,) = find_clusters(copies, (3,), how)
+    assert one.objective == pytest.approx(other.objective, rel=1e-3 if solver == "sgd" else 1e-8)
+    assert one.criterion == pytest.approx(other.criterion, rel=2e-3)
+
+
+def test_noise_is_estimated_from_units_as_from_copies():
+    X, weights, copies = weighted_rows()
+    one, other = estimate_trimming(X, [3], 0, weights), estimate_trimming(copies, [3], 0)
+    assert one.fraction == other.fraction
+    rows = rows_of_units(weights)
+    assert np.array_equal(X[rows], copies)

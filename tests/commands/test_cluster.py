@@ -164,7 +164,7 @@ BAD_SEEDS = """
 import sys
 import numpy as np
 import lrisk_cli.clusters.clustering
-def draw_seeds(X, k, spectrum, generator):
+def draw_seeds(X, k, spectrum, generator, masses=None):
     return np.concatenate([X[: k - 1], np.full((1, X.shape[1]), 1e6)])
 lrisk_cli.clusters.clustering.draw_seeds = draw_seeds
 from lrisk_cli.cli import run

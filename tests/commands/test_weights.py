@@ -226,6 +226,36 @@ def test_gates_and_held_out_rows_count_weights(capsys, tables, tmp_path):
     assert found["metrics"]["coverage"] > 0.7
 
 
+def test_clusters_count_weights(capsys, tables, tmp_path):
+    """Starts are drawn, so the same centres are compared: those of well separated clouds."""
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.normal(c, 0.3, (40, 2)) for c in ((0, 0), (5, 0), (0, 5))])
+    X[:3] = [[40.0, 40.0], [-30.0, 50.0], [60.0, -20.0]]
+    counts = rng.integers(0, 4, len(X))
+    counts[:3] = 1
+    name = np.repeat(["p", "q", "r"], 40)
+    weighed, repeated = tmp_path / "weighed.csv", tmp_path / "repeated.csv"
+    for path, rows in ((weighed, np.arange(120)), (repeated, np.repeat(np.arange(120), counts))):
+        numbers = X[rows].tolist()
+        each = zip(numbers, name[rows], counts[rows], strict=True)
+        lines = [f"{u!r},{v!r},{label},{count}" for (u, v), label, count in each]
+        path.write_text("\n".join(["u,v,name,w", *lines]) + "\n")
+    how = ("-k", "3", "--label", "name", "--json", "--quiet")
+    found = []
+    for path, extra in ((weighed, ("--weight", "w")), (repeated, ("--exclude", "w"))):
+        run = run_here(capsys, "cluster", str(path), *how, *extra)
+        found.append(document(run))
+    one, other = found
+    assert one["risk"] == other["risk"] != "mean"
+    same(one["metrics"], other["metrics"], 1e-6)
+    assert one["weight"]["sum"] == counts.sum()
+    for mine, theirs in zip(one["clusters"], other["clusters"], strict=True):
+        assert mine["centre"] == pytest.approx(theirs["centre"], rel=1e-6, abs=1e-6)
+        assert mine["weight"] == pytest.approx(theirs["weight"], rel=1e-6)
+    rows = {each["label"]: sum(each["rows"]) for each in one["labels"]["confusion"]}
+    assert rows == {each["label"]: sum(each["rows"]) for each in other["labels"]["confusion"]}
+
+
 def test_compare_counts_weights_and_leaves_out_rivals_that_take_none(capsys, tables):
     how = ("compare", tables[0], *OF_NUMBERS, "--weight", "w", "--holdout", "0.3", "--quiet")
     found = document(run_here(capsys, *how, "--risk", "mean", "--rival", "erm", "--json"))

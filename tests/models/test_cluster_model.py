@@ -103,7 +103,7 @@ def test_the_schema_names_every_key_that_a_file_has():
             # Clusters of Euclidean distances have no scatter.
             assert [key for key in node["properties"] if key != "scatter"] == list(value)
             # What newer files have, older ones do without.
-            newer = {"indicator", "parts", "cells_filled", "criterion", "noise"}
+            newer = {"indicator", "parts", "cells_filled", "criterion", "noise", "weight"}
             assert set(value) - set(node["required"]) <= newer
             for key, child in value.items():
                 compare(node["properties"][key], child)

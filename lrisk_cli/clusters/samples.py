@@ -1,0 +1,23 @@
+"""Some rows of many, at random, for methods whose cost would not allow all."""
+
+import numpy as np
+
+from lrisk_cli.risk.units import count_units, rows_of_units
+from lrisk_cli.types import Array
+
+# Of many columns fewer rows are drawn, but not fewer than this.
+FEWEST_ROWS, MOST_PRODUCTS = 500, 2e8
+
+
+def sample_rows(X: Array, most: int, seed: int, masses: Array | None = None) -> Array:
+    """At most so many rows, fewer where there are many columns; those of a seed, in their order.
+
+    masses: how much the rows count; each is drawn from as so many. (n,).
+    """
+    n, d = count_units(masses, len(X)), X.shape[1]
+    most = min(most, max(FEWEST_ROWS, int(MOST_PRODUCTS / d**2)))
+    if n <= most:
+        return X if masses is None else X[rows_of_units(masses)]
+    draws = np.random.Generator(np.random.PCG64([seed, n, 21]))
+    drawn = np.sort(draws.choice(n, most, replace=False))
+    return X[drawn if masses is None else rows_of_units(masses, drawn)]
