@@ -45,6 +45,11 @@ class CellFindings:
     _misspelt: Mapping[int, tuple[str, str]]
     _units: Mapping[int, str]
 
+    @property
+    def n_columns(self) -> int:
+        """How many columns of numbers were screened."""
+        return len(self._columns)
+
     def describe(self, row: int) -> str:
         """What is wrong with the worst cell of a row; empty where nothing is."""
         if not self.far[row]:

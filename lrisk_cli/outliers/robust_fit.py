@@ -31,8 +31,8 @@ from lrisk_cli.types import Array, Flags, Index
 
 # Labels are seldom wrong in more than this fraction of the rows.
 MOST_SWAPPED = 0.2
-# The logarithm of how many ordinary cells there are for a wrong one.
-ORDINARY_CELLS = 4.6
+# The logarithm of how many rows without a wrong cell there are for one with.
+ORDINARY_ROWS = 4.6
 # A target so many deviations off on its own scale is an error, whatever the fit says.
 TARGET_FAR = 8.0
 
@@ -182,8 +182,8 @@ def _judge_labels(
     """Outliers are labels that are called wrong, remote rows that the others contradict, and rows
     with wrong cells.
 
-    A cell that is z deviations off has the log-odds -log p(z) - log(ordinary cells for a wrong
-    one).
+    The worst of q cells, z deviations off, has the log-odds z^2 / 2 - log(100 q): one row in 100
+    has a wrong cell, which may be off by any amount.
     """
     labels = inliers.labels
     assert labels is not None  # noqa: S101  (targets are numbers or classes)
@@ -192,8 +192,8 @@ def _judge_labels(
     kinds[cells.far] = CELL
     firsts = np.where(kinds == LABEL, 0, -1).astype(np.int32)
     firsts[cells.far] = cells.places[cells.far]
-    size = cells.scores
-    scores = np.maximum(labels.scores, 0.5 * size**2 + np.log1p(size) - ORDINARY_CELLS)
+    ordinary = ORDINARY_ROWS + float(np.log(max(cells.n_columns, 1)))
+    scores = np.maximum(labels.scores, 0.5 * np.square(cells.scores) - ordinary)
     ranked = RankedScores(scores, kinds, firsts, cells)
     if contamination is not None:
         return take_share(ranked, contamination, 1.0, LABEL)

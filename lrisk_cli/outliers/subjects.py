@@ -140,8 +140,8 @@ def cluster_subject(
     raw = read_design(table, columns, report)
     require_numbers(raw)
     rows, label = _tally(raw, columns.missing), raw.label
+    texts = tuple(raw.usable.rows.texts)  # which an encoded design lets go
     design, _ = encode_design(raw, columns)
-    texts = raw.usable.rows.texts
     del raw
     model, found = fit_shapes(label, design, ks, default_clusters(*design.rows.shape), seed)
     threshold, ranked, distance = score_anomalies(design, texts, found, contamination, seed)

@@ -151,7 +151,7 @@ def test_a_flipped_class_is_found(folder, target):
     first = result["outliers"][0]
     assert first["row"] == row
     assert first["reason"].startswith(f"{target} {model['classes'][0]} where ")
-    assert first["score"] == first["loss"]
+    assert first["score"] > result["outliers"][1]["score"]
     assert result["kind"] == "classification"
 
 
@@ -466,3 +466,13 @@ def test_the_page_shows_threshold_rows_and_reasons(folder):
     text = (folder / "p.html").read_text("utf-8")
     for words in ("threshold", "price 99,999 where ", "h003", "outlier_fraction&gt;0.5"):
         assert words in text
+
+
+def test_misspelt_categories_are_found_without_a_target(folder):
+    columns = house_columns()
+    columns["color"] = columns["color"].astype(object)
+    columns["color"][[5, 60]] = ["gren", "bleu"]
+    write_csv(folder / "typos.csv", columns)
+    result = detect(folder, "typos.csv", *COLUMNS, "--top", "2")
+    assert {row["row"]: row["kind"] for row in result["outliers"]} == {5: "cell", 60: "cell"}
+    assert all("looks misspelt" in row["reason"] for row in result["outliers"])
