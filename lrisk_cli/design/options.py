@@ -58,7 +58,7 @@ class Columns:
         shown=WeightKind.FREQUENCY.value,
     )
     class_weight: str | None = option(
-        metavar="A=2,B=1",
+        metavar="balanced|CLASS=WEIGHT,...",
         help="Weights of the classes in the fit, 1 for classes not named; balanced: all classes "
         "have the same total weight.",
     )

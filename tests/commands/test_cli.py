@@ -187,7 +187,7 @@ def test_schema_describes_the_model_file(tmp_path):
     # These are left out of models that have none.
     absent = {
         "exposure", "cross_validation", "holdout", "target_scale", "calibration", "conformal",
-        "robust",
+        "robust", "weight", "group_columns",
     }  # fmt: skip
     described = list(schema["$defs"]["ModelFile"]["properties"])
     assert [key for key in described if key not in absent] == list(contents)
