@@ -35,7 +35,7 @@ class LriskError(Exception):
     exit_code = ExitCode.INTERNAL
 
 
-class UsageError(LriskError):
+class UsageError(LriskError, ValueError):
     """The command line asks for something impossible or unsafe."""
 
     exit_code = ExitCode.USAGE
@@ -53,13 +53,13 @@ class InvalidOption(UsageError):  # noqa: N818  (what is raised, not how bad it 
         self.option = option
 
 
-class DataError(LriskError):
+class DataError(LriskError, ValueError):
     """A table cannot be read, or does not hold what the command needs."""
 
     exit_code = ExitCode.DATA
 
 
-class ModelError(LriskError):
+class ModelError(LriskError, ValueError):
     """A model file is not a model, is damaged, or comes from a newer version."""
 
     exit_code = ExitCode.MODEL

@@ -39,7 +39,10 @@ from lrisk_cli.warnings import Warnings, count_warnings
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to cluster, how, which figures are gated, and where the results go."""
+    """What to cluster, how, which figures are gated, and where the results go.
+
+    keep: what files and pages would hold of the rows stays in the result.
+    """
 
     data: Inputs
     dtypes: dict[str, str]
@@ -52,6 +55,7 @@ class Job:
     assignments: str | None
     page: PageOptions | None
     checks: Checks
+    keep: bool = False
 
     @property
     def outputs(self) -> tuple[str | None, ...]:
@@ -98,7 +102,10 @@ def make_job(
 
 @dataclass(frozen=True, slots=True)
 class Clustered:
-    """The clusters, how they do on their own rows and, for a page, what it shows of these."""
+    """The clusters, how they do on their own rows and, for a page, what it shows of these.
+
+    kept: columns of an assignments file, where they are to stay.
+    """
 
     model: ClusterModel
     evaluated: EvaluatedClusters
@@ -107,6 +114,7 @@ class Clustered:
     seen: SeenRows | None
     warnings: Warnings = ()
     gate_results: Sequence[GateResult] = ()
+    kept: dict[str, Any] | None = None
 
 
 def run(job: Job, report: Report, *, force: bool) -> Clustered:
@@ -126,21 +134,24 @@ def run(job: Job, report: Report, *, force: bool) -> Clustered:
     clock.lap("design_s")
     model, placed, best = fit_clusters(table.label, design, job.ks, job.clustering, report)
     clock.lap("solve_s")
-    seen = None if job.page is None else _look(design, placed)
+    seen = _look(design, placed) if job.keep or job.page is not None else None
     # The largest array of all: from here on only distances are needed.
     design = replace(design, rows=design.rows.take(slice(0)))
     evaluated = _evaluate(job, table, design, model, placed)
     clock.lap("judge_s")
     if job.output is not None:
         save_clusters(job.output, model)
-    if job.assignments is not None:
-        write_table(job.assignments, _assignment_columns(design, placed, model.spectrum))
+    kept = None
+    if job.keep or job.assignments is not None:
+        kept = _assignment_columns(design, placed, model.spectrum)
+    if job.assignments is not None and kept is not None:
+        write_table(job.assignments, kept)
     clock.lap("write_s")
     notes = (*design.notes, *_remarks(best.reseeded))
     same = warn_of_same_files(table.paths)
     others = {"n_rows": evaluated.counts.read, **count_warnings(same)}
     gated = job.checks.apply(evaluated.figures, others)
-    return Clustered(model, evaluated, notes, clock.timings(), seen, same, gated)
+    return Clustered(model, evaluated, notes, clock.timings(), seen, same, gated, kept)
 
 
 def _look(design: Design, placed: Assignment) -> SeenRows:

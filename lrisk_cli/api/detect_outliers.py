@@ -41,7 +41,8 @@ class Job:
     """Which rows to rank, by which model, and where the results go.
 
     model: a file, to rank by instead of a fit. missing, unseen: policies in place of the model's.
-    ks: numbers of clusters to try where there is no target; none for the usual one.
+    ks: numbers of clusters to try where there is no target; none for the usual one. keep: what a
+    file would hold of the rows stays in the result.
     """
 
     data: Inputs
@@ -58,6 +59,7 @@ class Job:
     output: str | None
     save_model: str | None
     html: str | None
+    keep: bool = False
 
     @property
     def outputs(self) -> list[str | None]:
@@ -75,14 +77,15 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
     clock.lap("fit_s" if job.model is None else "score_s")
     if job.save_model is not None:
         _save(job.save_model, subject.model)
-    every = job.output is not None
+    every = job.keep or job.output is not None
     ranked = rank_rows(
         subject, losses, job.top, explain_all=every or job.html is not None, name_all=every,
         n_outliers=0 if job.html is None else MOST_SHOWN,
     )  # fmt: skip
     clock.lap("rank_s")
+    ranking = tuple(ranking_parts(ranked, losses)) if job.keep else ()
     if job.output is not None:
-        write_parts(job.output, ranking_parts(ranked, losses))
+        write_parts(job.output, ranking or ranking_parts(ranked, losses))
     clock.lap("write_s")
     diagnosis = None if job.html is None else subject.diagnose()
     # In place: nothing needs the losses in reading order any more.
@@ -108,6 +111,7 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         warnings=subject.warnings,
         shown=ranked.top,
         diagnosis=diagnosis,
+        ranking=ranking,
     )
 
 

@@ -4,15 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lrisk_cli.api.pages import PageOptions, check_shape, parse_page
+from lrisk_cli.api.pages import PageOptions, check_shape
 from lrisk_cli.clusters.clustering import as_matrix
-from lrisk_cli.design.options import Columns
 from lrisk_cli.design.raw_rows import RowCounts
-from lrisk_cli.design.weights import UNWEIGHTED, Weighting, parse_weighting
+from lrisk_cli.design.weights import UNWEIGHTED, Weighting
 from lrisk_cli.errors import InvalidOption
 from lrisk_cli.evaluation.agreement import LabelTally
 from lrisk_cli.evaluation.asked import check_level, check_threshold
-from lrisk_cli.evaluation.checks import Checks, make_checks
+from lrisk_cli.evaluation.checks import Checks
 from lrisk_cli.evaluation.class_errors import ClassTally, Confusion
 from lrisk_cli.evaluation.cluster_evaluation import (
     EvaluatedClusters,
@@ -33,9 +32,6 @@ from lrisk_cli.evaluation.group_risks import (
 )
 from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.metrics import Figures, Intervals, error_names_of, parse_risks
-from lrisk_cli.evaluation.options.evaluating import EvaluatedRisks, Labels, LossesFile
-from lrisk_cli.evaluation.options.gates import Gates
-from lrisk_cli.evaluation.options.grouping import Grouping
 from lrisk_cli.evaluation.page_rows import EvaluatedRows, PageRows
 from lrisk_cli.evaluation.rankings import losses_columns
 from lrisk_cli.evaluation.registry import (
@@ -55,14 +51,12 @@ from lrisk_cli.evaluation.worst_rows import WorstRows
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.loading import load_beside, with_policies
 from lrisk_cli.models.model import Model
-from lrisk_cli.models.options import ModelFile, PredictionInterval
 from lrisk_cli.models.scoring import ROW_BYTES, RowTally, ScoredRows, score_table
 from lrisk_cli.models.weight_record import WeightRecord
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.inputs import Inputs
-from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
 from lrisk_cli.types import Array, Flags
 from lrisk_cli.warnings import Warnings, count_warnings
@@ -76,7 +70,8 @@ class Job:
     """What to evaluate, and where the results go.
 
     make_checks: the gates, once it is known which metrics the model has. seed: of bootstrap
-    intervals, None for none. label, inliers: of clusters only. by: columns of groups.
+    intervals, None for none. label, inliers: of clusters only. by: columns of groups. keep: what
+    files and pages would hold of the rows stays in the result.
     """
 
     model: str
@@ -97,48 +92,16 @@ class Job:
     held_out: bool = False
     interval: float | None = None
     by: tuple[str, ...] = ()
+    keep: bool = False
+
+    @property
+    def paged(self) -> bool:
+        """Whether what a page draws of the rows is kept."""
+        return self.keep or self.page is not None
 
     def outputs(self, checks: Checks) -> list[str | None]:
         """The losses, the page and the results of the gates; None for those not asked for."""
         return [self.losses, self.page.path if self.page else None, checks.junit]
-
-
-def make_job(
-    model: ModelFile,
-    data: Data,
-    columns: Columns,
-    labels: Labels,
-    risks: EvaluatedRisks,
-    intervals: PredictionInterval,
-    gates: Gates,
-    output: LossesFile,
-    *,
-    seed: int,
-    html: str | None,
-    image_shape: str | None,
-    grouping: Grouping | None = None,
-) -> Job:
-    """What the options ask for; impossible ones are refused."""
-    return Job(
-        model=model.model,
-        data=data.parse(),
-        risks=risks.risk,
-        make_checks=lambda canonical: make_checks(gates, "evaluate", canonical),
-        losses=output.losses,
-        id_column=columns.id_column,
-        seed=seed if risks.intervals else None,
-        label=labels.label,
-        inliers=labels.inliers,
-        page=parse_page(html, image_shape),
-        missing=columns.missing,
-        unseen=columns.unseen,
-        exposure=columns.exposure,
-        weighting=parse_weighting(columns.weight, columns.weight_kind, None),
-        threshold=risks.threshold,
-        held_out=risks.held_out,
-        interval=intervals.interval,
-        by=() if grouping is None else grouping.columns,
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,6 +112,7 @@ class Evaluation:
     a classifier. threshold: at which the second of two classes is predicted, if it was given.
     level: of the intervals, if any. by_group: the groups, where their columns were named.
     counting, weights: how much the rows count, and the weights as the table has them. (n,).
+    kept: columns of a losses file, where they are to stay.
     """
 
     path: str
@@ -168,6 +132,7 @@ class Evaluation:
     level: float | None = None
     counting: RowCounting = ALIKE
     weights: Array | None = None
+    kept: dict[str, Any] | None = None
     by_group: ByGroup | None = None
 
     @property
@@ -187,7 +152,10 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterEvaluation:
-    """Clusters on a table. seen: what a page shows of the rows, where one was asked for."""
+    """Clusters on a table. seen: what a page shows of the rows, where one was asked for.
+
+    kept: columns of a losses file, where they are to stay.
+    """
 
     path: str
     model: ClusterModel
@@ -199,6 +167,7 @@ class ClusterEvaluation:
     seen: SeenRows | None
     notes: Sequence[str] = ()
     warnings: Warnings = ()
+    kept: dict[str, Any] | None = None
 
     @property
     def counts(self) -> RowCounts:
@@ -276,22 +245,23 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     spectra: tuple[Spectrum, ...] = tuple(dict.fromkeys((*asked, *within)))
     held_out = _find_held_out(model, table, report) if job.held_out else None
     covered = Coverage(model, job.interval, job.model)
-    seen = PageRows() if checks.github or job.page is not None else None
+    seen = PageRows() if checks.github or job.paged else None
     tally = tally_table(
-        model, table, job.id_column, keep=job.losses is not None, report=report, seen=seen,
-        asked=checks.errors, threshold=job.threshold, held_out=held_out, covered=covered,
+        model, table, job.id_column, keep=job.keep or job.losses is not None, report=report,
+        seen=seen, asked=checks.errors, threshold=job.threshold, held_out=held_out, covered=covered,
         grouped=grouped,
     )  # fmt: skip
     by_group = grouped.finish(spectra, intervals=job.seed is not None) if grouped else None
     others = group_values(checks.of_groups, by_group)
-    if job.losses is not None and tally.kept is not None:
-        write_table(job.losses, _losses_columns(model, tally.kept))
+    kept = None if tally.kept is None else _losses_columns(model, tally.kept)
+    if job.losses is not None and kept is not None:
+        write_table(job.losses, kept)
     figures, intervals = figures_of_losses(tally.losses, spectra, job.seed, report, counting.kind)
     intervals_of_rows = figures_of(covered, [Needs.INTERVALS])
     if job.interval is not None:
         figures |= intervals_of_rows
     ascending, masses = tally.losses.losses, tally.losses.weights
-    paged = job.page is not None and seen is not None
+    paged = job.paged and seen is not None
     if by_group is not None:
         figures = {**{str(risk): by_group.risk(risk) for risk in of_groups}, **figures}
     others |= figures_of(tally.rows, [Needs.ROWS, Needs.CELLS])
@@ -320,6 +290,7 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
         by_group=by_group,
         counting=counting,
         weights=masses,
+        kept=kept,
     )
 
 
@@ -350,12 +321,12 @@ def _evaluate_clusters(
     losses, clusters = kept.joined("losses"), kept.joined("predictions")
     agreement = None if job.label is None else tally.agreement(losses)
     evaluated = evaluate_clusters(model, rows.counts, clusters, losses, agreement, spectra)
-    if job.losses is not None:
+    assigned = None
+    if job.keep or job.losses is not None:
         outliers = kept.joined("outliers")
-        write_table(
-            job.losses,
-            assignment_columns(kept.names, clusters, losses, outliers, model.spectrum),
-        )
+        assigned = assignment_columns(kept.names, clusters, losses, outliers, model.spectrum)
+    if job.losses is not None and assigned is not None:
+        write_table(job.losses, assigned)
     warnings = warn_of_same_files(table.paths)
     others = figures_of(rows, [Needs.ROWS, Needs.CELLS]) | count_warnings(warnings)
     worst = WorstRows()
@@ -369,9 +340,10 @@ def _evaluate_clusters(
         gate_results=checks.apply(evaluated.figures, others),
         paths=table.paths,
         worst=worst.clustered(),
-        seen=None if job.page is None else views.seen(losses),
+        seen=views.seen(losses) if job.paged else None,
         notes=table.notes,
         warnings=warnings,
+        kept=assigned,
     )
 
 
@@ -390,7 +362,7 @@ def _score_clusters(
     for scored, ids in scoring:
         kept.add(scored, ids)
         clusters: Any = scored.predictions
-        if job.page is not None and scored.outliers is not None:
+        if job.paged and scored.outliers is not None:
             X = as_matrix(scored.encoded.rows)
             views.add(scored.rows, X, clusters, scored.known_losses, scored.outliers)
         if job.label is not None:

@@ -55,7 +55,8 @@ class Job:
     reference: whether the ordinary fit is shown beside them. theory: whether the theorems are
     applied to each. trace_rows: the column that marks rows to count in traces. notes: what to know
     about the options. after: what models learn from rows that they have not seen; folds: how these
-    are left out, unless the scheme does so. checks: gates, where there are any.
+    are left out, unless the scheme does so. checks: gates, where there are any. keep: what a page
+    draws of the rows stays in the result, though no page is asked for.
     """
 
     data: Inputs
@@ -75,6 +76,7 @@ class Job:
     after: AfterFit
     folds: "Scheme | None"
     checks: "Checks | None" = None
+    keep: bool = False
 
     @property
     def junit(self) -> str | None:
@@ -135,7 +137,7 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
         result.fitted = replace(result.fitted, model=with_digests(result.model, digests))
         result.keep_records(choice, kept_out)
     clock.lap("solve_s")
-    paged, scored = job.asked.html is not None, job.asked.losses is not None
+    paged, scored = job.keep or job.asked.html is not None, job.asked.losses is not None
     evaluate(results, design, held_out, test, report, job.checks, paged=paged, scored=scored)
     same = warn_of_same_files([*table.paths, *(test.paths if test else ())])
     for result in results:

@@ -77,6 +77,31 @@ def make_checks(gates: "Gates") -> "Checks | None":
 
 def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictions:
     """One pass over the table, a batch of predictions at a time. stream: where no file is named."""
+    # Without a file, standard output is taken by the predictions.
+    model, table = _open(job, job.output or STANDARD_OUTPUT, force=force)
+    tally = RowTally()
+    parts = _parts(job, model, table, tally, report)
+    if job.output is None:
+        write_csv_parts(stream, parts)
+    else:
+        write_parts(job.output, parts, group_rows=GROUP_ROWS, group_cells=GROUP_CELLS)
+    return _conclude(job, table, tally)
+
+
+def collect(
+    job: Job, report: Report, *, force: bool
+) -> tuple[Predictions, Scorer, list[dict[str, Any]]]:
+    """The same, and the model and the columns of each batch; a file is written if one is named."""
+    model, table = _open(job, job.output, force=force)
+    tally = RowTally()
+    parts = list(_parts(job, model, table, tally, report))
+    if job.output is not None:
+        write_parts(job.output, parts, group_rows=GROUP_ROWS, group_cells=GROUP_CELLS)
+    return _conclude(job, table, tally), model, parts
+
+
+def _open(job: Job, output: str | None, *, force: bool) -> tuple[Scorer, Table]:
+    """The model and the table; outputs that cannot be written, or replace an input, are refused."""
     loaded = load_beside(job.model, job.data.names)
     model = with_policies(job.model, loaded, job.missing, job.unseen, job.exposure)
     if job.output is not None:
@@ -85,15 +110,11 @@ def run(job: Job, stream: BinaryIO, report: Report, *, force: bool) -> Predictio
     if junit is not None:
         check_output(junit, force=force)
     table = open_table(job.data, expected=model.encoding.dtypes)
-    # Without a file, standard output is taken by the predictions.
-    check_apart([job.output or STANDARD_OUTPUT, junit], [job.model, *table.paths])
-    tally = RowTally()
-    add = _make_intervals(job, model)
-    parts = _parts(model, table, job.id_column, add, tally, report)
-    if job.output is None:
-        write_csv_parts(stream, parts)
-    else:
-        write_parts(job.output, parts, group_rows=GROUP_ROWS, group_cells=GROUP_CELLS)
+    check_apart([output, junit], [job.model, *table.paths])
+    return model, table
+
+
+def _conclude(job: Job, table: Table, tally: RowTally) -> Predictions:
     same = warn_of_same_files(table.paths)
     gated = _check(job, tally, same)
     return Predictions(job.model, job.output, tally.counts, table.notes, same, gated)
@@ -125,14 +146,10 @@ def _make_intervals(job: Job, model: Scorer) -> AddColumns:
 
 
 def _parts(
-    model: Scorer,
-    table: Table,
-    id_column: str | None,
-    add: AddColumns,
-    tally: RowTally,
-    report: Report,
+    job: Job, model: Scorer, table: Table, tally: RowTally, report: Report
 ) -> Iterator[dict[str, Any]]:
     """The columns to write, batch by batch; nothing before a row can be scored."""
+    add, id_column = _make_intervals(job, model), job.id_column
     columns = model.encoding.needed_names
     id_type = None if id_column is None else table.arrow_type(id_column)
     for scored, ids in score_table(model, table, columns, id_column, tally, report):

@@ -64,7 +64,8 @@ def evaluate(
         lrisk evaluate model.json sample_data/wine_quality_red.csv --fail-on 'mae>2'
         lrisk evaluate clusters.json sample_data/clouds_test.csv --label cloud
     """
-    from lrisk_cli.api.evaluate import make_job, run
+    from lrisk_cli.api.evaluate import run
+    from lrisk_cli.api.evaluate_options import make_job
     from lrisk_cli.reports.github import Shown
     from lrisk_cli.reports.progress import ProgressDisplay
 

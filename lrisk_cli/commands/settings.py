@@ -116,6 +116,8 @@ def read_config(named: str | None) -> ConfigFile | None:
         contents = tomllib.loads(data.decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except UsageError:
+        raise
     except (ValueError, RecursionError) as error:
         finding = str(error) or "nested too deeply"
         raise UsageError(f"{path}: not TOML ({finding}); mend the file") from None
@@ -234,9 +236,9 @@ def _read_text(setting: Setting, text: str, refuse: Callable[[Any], UsageError])
     if setting.kind in (int, float):
         try:
             value = read_fraction(text) if setting.fraction else setting.kind(text)
-            return _convert(setting, value, refuse)
         except ValueError:
             raise refuse(text) from None
+        return _convert(setting, value, refuse)
     return _convert(setting, text, refuse)
 
 

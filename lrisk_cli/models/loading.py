@@ -1,6 +1,8 @@
 """Read a model file of any kind."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -16,11 +18,28 @@ from lrisk_cli.tables.model_text import is_model_file
 AnyModel = TypeVar("AnyModel", Model, ClusterModel, Model | ClusterModel)
 
 
+# Models that the caller holds in memory, by the names that stand for their paths.
+_MODELS: ContextVar[Mapping[str, Model | ClusterModel] | None] = ContextVar("models", default=None)
+
+
+@contextmanager
+def models_named(models: Mapping[str, Model | ClusterModel]) -> Iterator[None]:
+    """In this context these names stand for models in memory instead of paths."""
+    token = _MODELS.set(models)
+    try:
+        yield
+    finally:
+        _MODELS.reset(token)
+
+
 def load_model(path: str | Path) -> Model | ClusterModel:
     """The model that a file holds, whatever its kind.
 
     ModelError when it is not a model file, is damaged, or is newer than this lrisk.
     """
+    in_memory = (_MODELS.get() or {}).get(str(path))
+    if in_memory is not None:
+        return in_memory
     file = decode_file(read_file(path), str(path))
     try:
         return build_model(file) if isinstance(file, ModelFile) else build_clusters(file)

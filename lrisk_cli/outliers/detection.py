@@ -68,7 +68,8 @@ class Outliers:
     fitted: whether the model was fitted to these rows. contamination: as asked, None for auto.
     kinds: how many rows are of each, long tails included. named: how many of the rows explained
     name a column first. curve: (2, m) ranks and scores. shown: the first rows
-    again, for a page up to 50 outliers. diagnosis: for a page.
+    again, for a page up to 50 outliers. diagnosis: for a page. ranking: parts of a ranking file,
+    where they are to stay.
     """
 
     model: Model | ClusterModel
@@ -90,6 +91,7 @@ class Outliers:
     warnings: Warnings = ()
     shown: Sequence[TopRow] = ()
     diagnosis: Diagnosis | None = None
+    ranking: Sequence[Mapping[str, Any]] = ()
 
     @property
     def has_ids(self) -> bool:

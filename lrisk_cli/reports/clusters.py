@@ -265,6 +265,11 @@ def count_text(count: float) -> str:
 
 
 def _print_sizes(evaluated: "EvaluatedClusters") -> None:
+    grid = sizes_grid(evaluated)
+    print_rows([grid.heads, *grid.rows])
+
+
+def sizes_grid(evaluated: "EvaluatedClusters") -> Grid:
     """Rows of each cluster, and how they divide by label; planted labels are starred."""
     agreement = evaluated.agreement
     heads = ["cluster", "rows", "outliers"]
@@ -277,25 +282,30 @@ def _print_sizes(evaluated: "EvaluatedClusters") -> None:
         heads += ["label", *(f"{label}{'' if inlier else '*'}" for label, inlier in starred)]
         for j, row in enumerate(rows):
             row += [agreement.pairing[j] or "", *map(count_text, agreement.table[:, j].tolist())]
-    print_rows([heads, *rows])
+    return Grid(heads, rows)
 
 
 def _print_centres(model: ClusterModel, most: int | None) -> None:
-    """The centres in units of the file, columns in which they differ most first."""
-    k, names = len(model.centres), model.encoding.column_names
+    """The centres in units of the file, or how many there are."""
+    k, grid = len(model.centres), centres_grid(model)
     print()
     if k > MOST_CENTRES:
         print_text(f"The {k} centres are in the model file and in {opt('json')}.")
         return
-    spreads = np.ptp(model.encoded_centres, axis=0)
-    order = largest_first(spreads)
-    rows = [["centre of", *(f"cluster {j}" for j in range(k)), "spread"]]
-    for column in order[:most]:
-        values = [number(value) for value in model.centres[:, column]]
-        rows.append([names[column], *values, number(float(spreads[column]))])
-    print_rows(rows)
-    if most is not None and len(order) > most:
-        print(f"and {len(order) - most} more columns that differ less")
+    print_rows([grid.heads, *grid.rows[:most]])
+    if most is not None and len(grid.rows) > most:
+        print(f"and {len(grid.rows) - most} more columns that differ less")
+
+
+def centres_grid(model: ClusterModel) -> Grid:
+    """The centres in units of the file, columns in which they differ most first."""
+    spreads, names = np.ptp(model.encoded_centres, axis=0), model.encoding.column_names
+    rows = [
+        [names[j], *map(number, model.centres[:, j]), number(float(spreads[j]))]
+        for j in largest_first(spreads)
+    ]
+    clusters = (f"cluster {j}" for j in range(len(model.centres)))
+    return Grid(["centre of", *clusters, "spread"], rows)
 
 
 def _print_figures(evaluated: "EvaluatedClusters") -> None:

@@ -41,7 +41,7 @@ DEVIATIONS = "Bars: the deviation between splits on either side of the mean."
 def comparison_page(comparison: "Comparison", command_line: str) -> Page:
     """The table of methods, its main columns as figures, what was done."""
     main = MAIN[comparison.task]
-    figures = [_figure(comparison, name) for name in (main, WORST_TENTH, "max", "seconds")]
+    figures = [_figure(comparison, name) for name in main_figures(comparison)]
     planted = [_figure(comparison, name) for name in PLANTED] if comparison.spoilt else []
     gates = comparison.gate_results
     sections = [
@@ -75,6 +75,11 @@ FINDING = (
 )
 
 
+def main_figures(comparison: "Comparison") -> tuple[str, ...]:
+    """The figures that are drawn: the error, the tail, the time."""
+    return (MAIN[comparison.task], WORST_TENTH, "max", "seconds")
+
+
 def _word(name: str) -> str:
     return "highest" if _more_is_better(name) else "lowest"
 
@@ -106,6 +111,10 @@ def _more_is_better(name: str) -> bool:
 
 
 def _figure(comparison: "Comparison", name: str) -> Figure:
+    return draw(method_plot(comparison, name), name.replace(":", "-").replace(".", "-"))
+
+
+def method_plot(comparison: "Comparison", name: str) -> Plot:
     """One figure of all methods, the best at the top, with deviations."""
     known = [each for each in comparison.results if each.mean(name) is not None]
     means = np.array([each.mean(name) for each in known], np.float64)
@@ -122,7 +131,7 @@ def _figure(comparison: "Comparison", name: str) -> Figure:
         f"{each.method} {brief(mean)}" for each, mean in zip(ranked, means, strict=True)
     )
     reach, beyond = (None, []) if is_log else _reach(ranked, name)
-    plot = Plot(
+    return Plot(
         title=title,
         alternative=f"{name} of each method, mean over the splits: {values}.",
         x_label="seconds of a fit" if name == "seconds" else name,
@@ -133,7 +142,6 @@ def _figure(comparison: "Comparison", name: str) -> Figure:
         rows=[clip(each.method) for each in ranked],
         note=" ".join([*([DEVIATIONS] if comparison.n_splits > 1 else []), *beyond]),
     )
-    return draw(plot, name.replace(":", "-").replace(".", "-"))
 
 
 def _reach(

@@ -4,6 +4,7 @@ import io
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
@@ -17,28 +18,54 @@ from lrisk_cli.types import Array
 Look = Literal["line", "step", "dots", "marks", "spots", "crosses", "bars", "ranges"]
 
 WIDTH, HEIGHT, ROW_HEIGHT = 5.6, 3.3, 0.28  # inches of 72 units each
+PANELS = 2  # side by side
 AROUND = 60.0  # units that labels take beside the axes
 DASHES = ("solid", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
-_STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # letters stay letters
-    "svg.hashsalt": "lrisk",  # the same drawing has the same ids
-    "text.parse_math": False,  # a column may be called $x$
-    "font.size": 11.0,
-    "axes.linewidth": 0.8,
-    "axes.edgecolor": RULE,
-    "axes.labelcolor": MUTED,
-    "axes.titlecolor": MUTED,
-    "text.color": INK,
-    "xtick.color": RULE,
-    "ytick.color": RULE,
-    "xtick.labelcolor": MUTED,
-    "ytick.labelcolor": MUTED,
-    "grid.color": RULE,
-    "grid.linewidth": 0.6,
-    "axes.unicode_minus": True,
-    "axes.formatter.useoffset": False,
-    "path.simplify": False,
-}
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Colours of series, of letters, of labels and of lines."""
+
+    series: Sequence[str]
+    ink: str
+    muted: str
+    rule: str
+
+    @property
+    def style(self) -> dict[Any, Any]:
+        """Settings of matplotlib."""
+        return {
+            "svg.fonttype": "none",  # letters stay letters
+            "svg.hashsalt": "lrisk",  # the same drawing has the same ids
+            "text.parse_math": False,  # a column may be called $x$
+            "font.size": 11.0,
+            "axes.linewidth": 0.8,
+            "axes.edgecolor": self.rule,
+            "axes.labelcolor": self.muted,
+            "axes.titlecolor": self.muted,
+            "text.color": self.ink,
+            "xtick.color": self.rule,
+            "ytick.color": self.rule,
+            "xtick.labelcolor": self.muted,
+            "ytick.labelcolor": self.muted,
+            "grid.color": self.rule,
+            "grid.linewidth": 0.6,
+            "axes.unicode_minus": True,
+            "axes.formatter.useoffset": False,
+            "path.simplify": False,
+        }
+
+
+# Names of colours, to which the style sheet of a page gives values.
+OF_PAGES = Palette(SERIES, INK, MUTED, RULE)
+# Those of a page on white.
+ON_WHITE = Palette(
+    (
+        "#8b949e", "#0a62c9", "#c2510c", "#0f7a68", "#8a3fc0", "#a1790a", "#c0316b", "#3d5a80",
+    ),
+    "#1b2026", "#57606a", "#d8dee4",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,21 +127,12 @@ def draw(plot: Plot, name: str) -> Figure:
     import matplotlib
     from matplotlib.figure import Figure as Canvas
 
-    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+    with matplotlib.rc_context(OF_PAGES.style), warnings.catch_warnings():
         # Letters that the measuring font lacks: the reader's own fonts will show them.
         warnings.simplefilter("ignore")
-        height = max(HEIGHT, ROW_HEIGHT * len(plot.rows) + 0.8) if plot.rows else HEIGHT
-        canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
+        canvas = Canvas(figsize=(WIDTH, _height(plot)), layout="constrained")
         canvas.patch.set_visible(False)
-        axes = canvas.add_subplot()
-        _prepare(axes, plot)
-        for series in plot.series:
-            _add(axes, series)
-        if plot.y_range is not None:
-            axes.set_ylim(*plot.y_range)
-        _set_ticks(axes, plot)
-        for guide in plot.guides:
-            _add_guide(axes, guide)
+        _fill(canvas.add_subplot(), plot, OF_PAGES)
         stream = io.StringIO()
         canvas.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     title, alternative = plain(plot.title), plain(plot.alternative)
@@ -126,6 +144,42 @@ def draw(plot: Plot, name: str) -> Figure:
         keys=tuple(plot.keys) or (tuple(keys) if len(keys) > 1 else ()),
         data=plot.data,
     )
+
+
+def draw_panels(plots: Sequence[Plot]) -> Any:
+    """A figure of matplotlib on white, the plots side by side, under their findings."""
+    import matplotlib
+    from matplotlib.figure import Figure as Canvas
+
+    with matplotlib.rc_context(ON_WHITE.style):
+        n_down = -(-len(plots) // PANELS)
+        size = (WIDTH * min(len(plots), PANELS), (max(map(_height, plots)) + 0.5) * n_down)
+        canvas = Canvas(figsize=size, layout="constrained", facecolor="white")
+        for at, plot in enumerate(plots, 1):
+            axes = canvas.add_subplot(n_down, min(len(plots), PANELS), at)
+            _fill(axes, plot, ON_WHITE)
+            axes.set_title("\n".join([*wrap(plain(plot.title), 58), plain(plot.y_label)]),
+                           loc="left", fontsize=11.0, color=ON_WHITE.ink)  # fmt: skip
+            if sum(bool(series.name) for series in plot.series) > 1:
+                axes.legend(frameon=False, fontsize=9.0)
+    return canvas
+
+
+def _height(plot: Plot) -> float:
+    return max(HEIGHT, ROW_HEIGHT * len(plot.rows) + 0.8) if plot.rows else HEIGHT
+
+
+def _fill(axes: Any, plot: Plot, palette: Palette) -> None:
+    """Draw a plot on axes."""
+    _prepare(axes, plot)
+    for series in plot.series:
+        for artist in _add(axes, series, palette):
+            artist.set_label(plain(series.name) or "_")
+    if plot.y_range is not None:
+        axes.set_ylim(*plot.y_range)
+    _set_ticks(axes, plot)
+    for guide in plot.guides:
+        _add_guide(axes, guide, palette.muted)
 
 
 def _prepare(axes: Any, plot: Plot) -> None:
@@ -166,38 +220,38 @@ def _set_ticks(axes: Any, plot: Plot) -> None:
         keep_apart(axes.yaxis, 72.0 * HEIGHT, percent=plot.y_percent, sideways=False)
 
 
-def _add(axes: Any, series: Series) -> None:
-    color = SERIES[series.color % len(SERIES)]
+def _add(axes: Any, series: Series, palette: Palette) -> Any:
+    """Draw a series; the marks that a key shows for it."""
+    color = palette.series[series.color % len(palette.series)]
     dash = DASHES[dash_of(series.color)]
     if series.look == "ranges":
         bars = {"color": color, "linewidth": 2.2, "alpha": 0.55}
         axes.hlines(series.y, series.low, series.high, **bars)
-        axes.plot(series.x, series.y, "o", color=color, markersize=6.5, markeredgewidth=0.0)
-        return
+        return axes.plot(series.x, series.y, "o", color=color, markersize=6.5, markeredgewidth=0.0)
     if series.low is not None and series.high is not None:
         axes.fill_between(series.x, series.low, series.high, color=color, alpha=0.14, linewidth=0.0)
     if series.look == "dots":
-        axes.plot(
+        return axes.plot(
             series.x, series.y, "o", color=color, markersize=3.2, alpha=0.6, markeredgewidth=0.0
         )
-    elif series.look == "marks":
-        axes.plot(series.x, series.y, "o", color=color, markersize=6.5, markeredgewidth=0.0)
-    elif series.look == "spots":
-        edge = {"markeredgecolor": INK, "markeredgewidth": 1.4}
-        axes.plot(series.x, series.y, "o", color=color, markersize=9.0, zorder=4.0, **edge)
-    elif series.look == "crosses":
-        axes.plot(series.x, series.y, "x", color=color, markersize=4.0, markeredgewidth=1.0)
-    elif series.look == "bars":
+    if series.look == "marks":
+        return axes.plot(series.x, series.y, "o", color=color, markersize=6.5, markeredgewidth=0.0)
+    if series.look == "spots":
+        edge = {"markeredgecolor": palette.ink, "markeredgewidth": 1.4}
+        return axes.plot(series.x, series.y, "o", color=color, markersize=9.0, zorder=4.0, **edge)
+    if series.look == "crosses":
+        return axes.plot(series.x, series.y, "x", color=color, markersize=4.0, markeredgewidth=1.0)
+    if series.look == "bars":
         width = 0.92 * float(np.min(np.diff(series.x))) if len(series.x) > 1 else 0.8
-        axes.bar(series.x, series.y, width=width, color=color, linewidth=0.0)
-    else:
-        steps = "steps-post" if series.look == "step" else "default"
-        axes.plot(series.x, series.y, color=color, linewidth=1.6, linestyle=dash, drawstyle=steps)
+        return [axes.bar(series.x, series.y, width=width, color=color, linewidth=0.0)]
+    steps = "steps-post" if series.look == "step" else "default"
+    line = {"linewidth": 1.6, "linestyle": dash, "drawstyle": steps}
+    return axes.plot(series.x, series.y, color=color, **line)
 
 
-def _add_guide(axes: Any, guide: Guide) -> None:
-    style = {"color": MUTED, "linewidth": 0.8, "linestyle": (0, (3, 2)), "zorder": 1.5}
-    words = {"fontsize": 10.0, "color": MUTED, "clip_on": False}
+def _add_guide(axes: Any, guide: Guide, color: str) -> None:
+    style = {"color": color, "linewidth": 0.8, "linestyle": (0, (3, 2)), "zorder": 1.5}
+    words = {"fontsize": 10.0, "color": color, "clip_on": False}
     if guide.axis == "x":
         axes.axvline(guide.at, **style)
         side, place = free_place(axes, guide.at, len(guide.label))

@@ -96,6 +96,12 @@ def _tiles(results: "QuantileResults") -> Tiles:
 
 
 def _differences(results: "QuantileResults") -> list[Block]:
+    names = ("differences", "tail")
+    plots = zip(difference_plots(results), names, strict=True)
+    return [draw(plot, name) for plot, name in plots]
+
+
+def difference_plots(results: "QuantileResults") -> list[Plot]:
     """The differences at all levels, and once more those in the tail."""
     shown = results.compared[:MAX_LINES]
     lines = [_line(results, model, compared, k) for k, (model, compared) in enumerate(shown, 1)]
@@ -105,7 +111,7 @@ def _differences(results: "QuantileResults") -> list[Block]:
     note = "Above the line at 0 the model loses less than the baseline."
     if lines[0].low is not None:
         note += " Bands: 95 % intervals, level by level."
-    figures: list[Block] = []
+    plots = []
     for name, first, title, remark, data in (
         ("differences", 0.0, _where(results), note, _numbers(results, lines)),
         ("tail", TAIL, _how_much(results), _how_sure(results), None),
@@ -128,8 +134,8 @@ def _differences(results: "QuantileResults") -> list[Block]:
             note=remark + _beyond(part, reach, percent=relative),
             data=data,
         )
-        figures.append(draw(plot, name))
-    return figures
+        plots.append(plot)
+    return plots
 
 
 def _line(

@@ -32,6 +32,9 @@ CHART_TICKS = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 # The chart stretches the tail: its columns are even in -log10(1 - p), up to this, and then p = 1.
 CHART_REACH = 2.2
 MAX_GROUPS = 12
+QUANTILE_HEADS = (
+    "loss quantile", "baseline", "model", "difference", "95 % interval", "of mean loss",
+)  # fmt: skip
 
 
 def print_quantiles(results: "QuantileResults") -> None:
@@ -114,9 +117,8 @@ def _print_compared(results: "QuantileResults", model: "NamedModel", compared: C
     names = f"{plain(model.name)} against {plain(results.baseline.name)}"
     print_text(f"{names}: {finding(comparison, compared)}")
     print()
-    heads = ["loss quantile", "baseline", "model", "difference", "95 % interval", "of mean loss"]
     of_levels, of_means = quantile_rows(results, compared), mean_rows(comparison, compared)
-    print_rows([heads, *of_levels, [], *of_means])
+    print_rows([QUANTILE_HEADS, *of_levels, [], *of_means])
     print()
     _print_chart(comparison, compared.difference.values)
 

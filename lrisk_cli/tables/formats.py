@@ -5,12 +5,14 @@ from typing import Any
 from lrisk_cli.errors import DataError
 from lrisk_cli.tables.arrow_files import ArrowReader
 from lrisk_cli.tables.csv_files import CsvReader
+from lrisk_cli.tables.in_memory import MemoryReader
 from lrisk_cli.tables.model_text import is_model_file
 from lrisk_cli.tables.parquet_files import ParquetReader
 from lrisk_cli.tables.reader import Reader
 from lrisk_cli.tables.source import Source
 
 TEXT = CsvReader()
+MEMORY = MemoryReader()
 READERS: tuple[Reader[Any], ...] = (TEXT, ParquetReader(), ArrowReader())
 # Texts of any kind end with .txt: in a folder they are no tables unless a pattern names them.
 ANY_TEXT = ".txt"
@@ -29,6 +31,8 @@ REFUSED = (
 
 def choose_reader(source: Source) -> Reader[Any]:
     """The reader for a file. Contents decide before names: Parquet named .csv is Parquet."""
+    if source.in_memory is not None:
+        return MEMORY
     reader = _reader_of(source.start)
     if reader is not None:
         return reader

@@ -45,7 +45,7 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> 
 
     NaN and null are empty fields in text and null in Parquet. See SPREADSHEET_SAFE for text.
     """
-    table = _as_table(columns)
+    table = as_table(columns)
     delimiter = delimiter_of(path)
     if delimiter is None:
         import pyarrow.parquet as pq  # takes a while to load
@@ -67,7 +67,7 @@ def write_parts(
     A part becomes a row group of a Parquet file, or is joined with others to one of group_rows, or
     fewer where these would have more than group_cells together.
     """
-    tables = map(_as_table, parts)
+    tables = map(as_table, parts)
     delimiter = delimiter_of(path)
     if delimiter is None:
         groups = _regrouped(tables, group_rows, group_cells) if group_rows else tables
@@ -78,7 +78,7 @@ def write_parts(
 
 def write_csv_parts(stream: BinaryIO, parts: Iterable[Mapping[str, Column]]) -> None:
     """Consecutive rows as CSV into an open stream, as write_parts spells them."""
-    stream.writelines(_texts_of(map(_as_table, parts), ","))
+    stream.writelines(_texts_of(map(as_table, parts), ","))
 
 
 def _write_text(path: str | os.PathLike[str], pieces: Iterator[bytes]) -> None:
@@ -212,7 +212,7 @@ def _texts_of(tables: Iterator[pa.Table], delimiter: str) -> Iterator[bytes]:
         yield from _text_of(table, delimiter, heads=k == 0)
 
 
-def _as_table(columns: Mapping[str, Column]) -> pa.Table:
+def as_table(columns: Mapping[str, Column]) -> pa.Table:
     return pa.table({name: _as_arrow(values) for name, values in columns.items()})
 
 

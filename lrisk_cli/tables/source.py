@@ -24,7 +24,8 @@ class Source:
     """One file, which can be opened more than once. label: its name for messages.
 
     path: empty for what came through a pipe. start: its first bytes, as stored. partitions:
-    columns that the folders above it name, as in year=2013/part.parquet.
+    columns that the folders above it name, as in year=2013/part.parquet. in_memory: the table
+    itself, where it is no file.
     """
 
     label: str
@@ -32,6 +33,7 @@ class Source:
     start: bytes
     open_raw: Callable[[], pa.NativeFile]
     partitions: dict[str, str] = field(default_factory=dict)
+    in_memory: pa.Table | None = None
 
     @property
     def compression(self) -> str | None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lrisk_cli.errors import DataError, UsageError
 from lrisk_cli.tables.folders import check_text, matches_of, tables_among, tables_in
+from lrisk_cli.tables.in_memory import find_in_memory
 from lrisk_cli.tables.source import START_BYTES, Source, unreadable
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def _expand(name: str) -> Found:
         raise UsageError("a table is named by an empty text; give a path, or . for this folder")
     if name == "-":
         return [_spool_stdin()], ""
+    in_memory = find_in_memory(name)
+    if in_memory is not None:
+        return [in_memory], ""
     check_text(name)
     if "://" in name:
         return _expand_uri(name)

@@ -61,3 +61,10 @@ def test_a_plain_fit_loads_nothing_that_only_other_fits_use(told):
 def test_linear_algebra_starts_no_threads(told):
     threads, _ = told
     assert threads == "[1]"
+
+
+def test_the_package_loads_nothing_before_it_is_used():
+    program = "import lrisk_cli, sys; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    loaded = {name.split(".")[0] for name in run.stdout.split()}
+    assert not loaded & {"numpy", "pyarrow", "pandas", "sklearn", "msgspec"}

@@ -1,0 +1,1 @@
+"""The library: functions over tables in memory and on disk, and scikit-learn estimators."""
