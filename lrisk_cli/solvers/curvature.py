@@ -185,21 +185,28 @@ def _softmax_ties(problem: Problem, Z: Array, tied: Tied) -> Array:
 
     With masses a row counts for its mass in every sum, and the size of a block is the sum of them.
 
-    The derivatives of a softmax add up to zero, so the first sum needs a Gram matrix for each pair
-    of classes only, and no gradients of rows.
+    """
+    total = softmax_squares(problem, Z, tied)
+    columns = np.ascontiguousarray(problem.loss.derivatives(Z, problem.y).T)
+    for part in _portions(tied):
+        sums = [block_sums(problem, slope, part) for slope in columns]
+        flat = np.stack(sums, axis=-1).reshape(len(part.sizes), -1)
+        total -= flat.T @ flat
+    return total
+
+
+def softmax_squares(problem: Problem, Z: Array, tied: Tied) -> Array:
+    """The first sum of these. (d k, d k).
+
+    The derivatives of a softmax add up to zero, so it needs a Gram matrix for each pair of classes
+    only, and no gradients of rows.
     """
     derivatives = problem.loss.derivatives(Z, problem.y)
     some = np.zeros_like(derivatives)
     some[tied.rows] = derivatives[tied.rows]
     if tied.masses is not None:
         some[tied.rows] *= np.sqrt(tied.masses)[:, None]
-    total = problem.laplacian(lambda c, e: -some[:, c] * some[:, e])
-    columns = np.ascontiguousarray(derivatives.T)
-    for part in _portions(tied):
-        sums = [block_sums(problem, slope, part) for slope in columns]
-        flat = np.stack(sums, axis=-1).reshape(len(part.sizes), -1)
-        total -= flat.T @ flat
-    return total
+    return problem.laplacian(lambda c, e: -some[:, c] * some[:, e])
 
 
 def block_sums(problem: Problem, slopes: Array, tied: Tied) -> Array:

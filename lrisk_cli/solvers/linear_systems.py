@@ -76,33 +76,35 @@ def inverse_of(H: Array) -> Precondition:
 def solve_by_products(times: Callable[[Array], Array], diagonal: Array, rhs: Array) -> Array | None:
     """H^-1 rhs from products H v to double precision; None where they do not get there.
 
-    diagonal: that of H, by whose roots the unknowns are scaled. rhs: (d, 1).
+    diagonal: that of H. rhs: (d, 1).
     """
-    scale = np.sqrt(diagonal)[:, None]
-    solution = conjugate_gradients(times, diagonal[:, None], rhs, REFINED, MOST_ROUNDS)
+    column = diagonal[:, None]
+    solution = conjugate_gradients(times, lambda v: v / column, rhs, REFINED, MOST_ROUNDS)
     # What is left was updated, not computed: rounding may have parted it from the truth.
-    left = float(np.abs((rhs - times(solution)) / scale).max())
-    return solution if left <= 10.0 * REFINED * float(np.abs(rhs / scale).max()) else None
+    left, roots = rhs - times(solution), np.sqrt(column)
+    enough = 10.0 * REFINED * float(np.linalg.norm(rhs / roots))
+    return solution if float(np.linalg.norm(left / roots)) <= enough else None
 
 
 def conjugate_gradients(
-    times: Callable[[Array], Array], diagonal: Array, rhs: Array, left: float, most: int
+    times: Callable[[Array], Array], precondition: Precondition, rhs: Array, left: float, most: int
 ) -> Array:
-    """Nearly H^-1 rhs from products H v: until `left` of the right side remains, as scaled.
+    """Nearly H^-1 rhs from at most so many products H v, until the fraction `left` of rhs remains.
 
-    diagonal: that of H, by whose roots the unknowns are scaled; as rhs. most: products.
+    precondition: multiplies by a guess M of H^-1; what remains is measured as sqrt(r' M r).
     """
-    scale = 1.0 / np.sqrt(diagonal)
-    solution, rest = np.zeros_like(rhs), scale * rhs
-    enough = left * float(np.abs(rest).max())
-    direction, length = rest, float(np.vdot(rest, rest))
+    solution, rest = np.zeros_like(rhs), rhs
+    direction = precondition(rest)
+    length = float(np.vdot(rest, direction))
+    enough = left**2 * length
     for _ in range(most):
-        if not float(np.abs(rest).max()) > enough:
+        if not length > enough:
             break
-        product = scale * times(scale * direction)
+        product = times(direction)
         step = length / float(np.vdot(direction, product))
         solution = solution + step * direction
         rest = rest - step * product
-        before, length = length, float(np.vdot(rest, rest))
-        direction = rest + (length / before) * direction
-    return scale * solution
+        guess, before = precondition(rest), length
+        length = float(np.vdot(rest, guess))
+        direction = guess + (length / before) * direction
+    return solution

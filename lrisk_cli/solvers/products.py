@@ -8,6 +8,7 @@ m_i (g_i - mean g)(g_i - mean g)', g_i = x_i x s_i, the mean by the masses m.
 import numpy as np
 
 from lrisk_cli.risk.row_weights import Tied
+from lrisk_cli.solvers.descent import Precondition
 from lrisk_cli.solvers.linear_systems import conjugate_gradients
 from lrisk_cli.solvers.problem import Problem
 from lrisk_cli.types import Array
@@ -27,31 +28,48 @@ def by_products(problem: Problem) -> bool:
 
 
 class ProductCurvature:
-    """H at margins Z, which is never held. tied: rows tied by a projection, if these count."""
+    """H at margins Z, which is never held.
+
+    tied: rows tied by a projection, if these count. inverse: multiplies by a guess of H^-1, instead
+    of that of its diagonal.
+    """
 
     def __init__(
-        self, problem: Problem, Z: Array, lam: Array, tied: Tied | None = None, nu: float = 1.0
+        self,
+        problem: Problem,
+        Z: Array,
+        lam: Array,
+        tied: Tied | None = None,
+        nu: float = 1.0,
+        inverse: Precondition | None = None,
     ) -> None:
         self._problem, loss, y = problem, problem.loss, problem.y
         self._lam = np.maximum(lam, 0.0)
         self._P = loss.probabilities(Z) if loss.n_outputs > 1 else None
-        if self._P is None:
-            self._bends = (self._lam * loss.curvature(Z, y))[:, None]
-        else:
-            self._bends = self._lam[:, None] * self._P * (1.0 - self._P)
+        self._bends = self._lam * loss.curvature(Z, y) if self._P is None else None
         self._ties = None
-        total = self._bends.copy()
         if tied is not None and len(tied.rows):
             self._ties = _Ties(loss.derivatives(Z[tied.rows], y[tied.rows]), tied, nu)
-            total[tied.rows] += self._ties.bends()
-        diagonals = [problem.rows.gram_diagonal(np.ascontiguousarray(column)) for column in total.T]
-        self._diagonal = np.stack(diagonals, axis=1) + problem.mu
+        self._inverse = self._diagonal() if inverse is None else inverse
+
+    def _diagonal(self) -> Precondition:
+        """Divides by the diagonal of H, means of blocks left out."""
+        if self._P is None:
+            total = np.array(self._bends)[:, None]
+        else:
+            total = self._lam[:, None] * self._P * (1.0 - self._P)
+        if self._ties is not None:
+            self._ties.add_bends(total)
+        rows = self._problem.rows
+        diagonals = [rows.gram_diagonal(np.ascontiguousarray(column)) for column in total.T]
+        diagonal = np.stack(diagonals, axis=1) + self._problem.mu
+        return lambda g: g / diagonal
 
     def solve(self, gradients: Array) -> Array:
         """H^-1 g for one gradient or a stack of them, LEFT of which remains."""
         shape = self._problem.shape
         steps = [
-            conjugate_gradients(self.times, self._diagonal, g, LEFT, MOST_PRODUCTS)
+            conjugate_gradients(self.times, self._inverse, g, LEFT, MOST_PRODUCTS)
             for g in gradients.reshape(-1, *shape)
         ]
         return np.stack(steps).reshape(gradients.shape)
@@ -61,7 +79,7 @@ class ProductCurvature:
         rows = self._problem.rows
         U = rows.times(V)
         if self._P is None:
-            T = self._bends * U
+            T = np.asarray(self._bends)[:, None] * U
         else:
             PU = self._P * U
             T = self._lam[:, None] * (PU - self._P * PU.sum(axis=1, keepdims=True))
@@ -82,10 +100,9 @@ class _Ties:
         self._masses = masses
         self._totals = np.add.reduceat(masses, self._starts)
 
-    def bends(self) -> Array:
-        """Its diagonal, the means left out. (rows, k)."""
-        bends: Array = self._masses[:, None] * self._S**2 / self._nu
-        return bends
+    def add_bends(self, total: Array) -> None:
+        """Add the diagonal between margins, the means left out. total: of all rows, (n, k)."""
+        total[self._tied.rows] += self._masses[:, None] * self._S**2 / self._nu
 
     def add(self, U: Array, T: Array) -> None:
         """Add to T, in the margins, what it makes of U."""

@@ -12,10 +12,18 @@ from numpy.linalg import LinAlgError
 
 from lrisk_cli.progress import Report, silent
 from lrisk_cli.risk.row_weights import Tied
-from lrisk_cli.solvers.curvature import Dense, bends, block_masses, tie_curvature
+from lrisk_cli.solvers.curvature import (
+    Dense,
+    Solvable,
+    bends,
+    block_masses,
+    softmax_squares,
+    tie_curvature,
+)
 from lrisk_cli.solvers.descent import line_search
 from lrisk_cli.solvers.lbfgs import IterateWithDerivatives, Lbfgs
 from lrisk_cli.solvers.problem import Problem
+from lrisk_cli.solvers.products import ProductCurvature
 from lrisk_cli.solvers.proximal import EASY, UNSOLVED, Iterate
 from lrisk_cli.solvers.solution import Limits
 from lrisk_cli.types import Array
@@ -33,6 +41,9 @@ CUT, RAISE, MAX_STEPS = 0.6, 10.0, 15
 REUSE = 0.2
 # A Newton step may leave this fraction of the derivative at its start.
 FLATTER = 0.6
+# A step by products takes about eight of them: for each row and output, its stored numbers and
+# ROW_COST more, each of which costs about 25 times what an addition to the matrix does.
+PRODUCTS_COST, ROW_COST = 8.0 * 25.0, 30
 # An inner problem is solved when at most this fraction of what other weights may gain is left.
 ENOUGH = 1.0
 
@@ -162,11 +173,19 @@ class Softmax(Lbfgs):
                 self.base_at, self.bends = iterate, now
         return self.base
 
-    def _curvature(self, iterate: IterateWithDerivatives, tied: Tied) -> Dense:
-        """H0 and what ties add to it."""
-        base = self._base(iterate)
+    def _curvature(self, iterate: IterateWithDerivatives, tied: Tied) -> Solvable:
+        """H0 and what ties add to it; with many blocks, whose sums cost most, by products.
+
+        The squares of tied gradients without the means of blocks are a good guess for these.
+        """
+        problem, base = self.problem, self._base(iterate)
         if tied.empty:
             return base
+        n, (_, k) = problem.n_rows, problem.shape
+        by_rows = PRODUCTS_COST * n * k * (problem.rows.stored + ROW_COST)
+        if tied.groups is None and len(tied.sizes) * iterate.W.size**2 > by_rows:
+            guess = Dense(base.H + softmax_squares(problem, iterate.Z, tied) / self.nu)
+            return ProductCurvature(problem, iterate.Z, iterate.lam, tied, self.nu, guess.solve)
         return Dense(base.H + tie_curvature(self.problem, iterate.Z, tied) / self.nu)
 
     def _predict(self, iterate: IterateWithDerivatives, tied: Tied) -> IterateWithDerivatives:

@@ -8,6 +8,7 @@ from lrisk_cli.losses.registry import make_loss
 from lrisk_cli.names import SolverName
 from lrisk_cli.risk.row_weights import Tied
 from lrisk_cli.risk.spectrum import parse_risk
+from lrisk_cli.solvers import softmax
 from lrisk_cli.solvers.curvature import tie_curvature
 from lrisk_cli.solvers.problem import Problem, make_problem
 from lrisk_cli.solvers.products import ProductCurvature
@@ -74,3 +75,28 @@ def test_a_mean_of_classes_with_thousands_of_levels_is_proved():
     found = solve(problem, SolverOptions(), Limits(tol=1e-6))
     assert found.converged, found.status
     assert found.passes < 40.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_steps_of_classes_by_products_prove_what_those_by_a_matrix_prove(weighted, monkeypatch):
+    problem = problem_of(2000, [200, 100], "extremile:2", "logistic", 3)
+    if weighted:
+        masses = np.random.default_rng(0).uniform(0.5, 2.0, 2000)
+        loss, risk = make_loss("logistic", 3), parse_risk("extremile:2")
+        problem = make_problem(problem.rows, problem.y, loss, risk, 1.0 / 2000, masses=masses)
+    used = []
+    solve_step = ProductCurvature.solve
+    monkeypatch.setattr(
+        ProductCurvature, "solve", lambda self, g: used.append(1) or solve_step(self, g)
+    )
+    options, limits = SolverOptions(SolverName.NEWTON), Limits(tol=1e-8, max_passes=10_000)
+    ours = solve(problem, options, limits)
+    assert used
+    monkeypatch.setattr(softmax, "PRODUCTS_COST", np.inf)
+    n_steps = len(used)
+    matrix = solve(problem, options, limits)
+    assert len(used) == n_steps
+    for one, other in ((ours, matrix), (matrix, ours)):
+        assert one.converged
+        assert one.certificate.lower_bound <= other.certificate.objective
+    assert ours.passes <= 1.5 * matrix.passes
