@@ -8,7 +8,7 @@ This source is built twice, see native/kernels.py; sums run in an order fixed by
 
 from libc.math cimport INFINITY, exp, expm1, fabs, log, log1p, sqrt  # no-cython-lint (for the parts)
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t  # no-cython-lint
-from libc.string cimport memcpy, memset  # no-cython-lint
+from libc.string cimport memcmp, memcpy, memset  # no-cython-lint
 
 cdef extern from *:
     """
@@ -35,6 +35,8 @@ def cpu_has_avx2() -> bool:
 
 
 include "native/reading.pxi"
+include "native/numerals.pxi"
+include "native/number_columns.pxi"
 include "native/passes.pxi"
 include "native/softmax.pxi"
 include "native/huber.pxi"

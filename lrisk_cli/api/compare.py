@@ -173,7 +173,7 @@ def _evaluate_on(inputs: Inputs, plan: ComparisonPlan, notes: dict[str, None]) -
     """By the rows of another table, which is opened with the types of the first; notes: on it."""
 
     def evaluate(model: Model) -> Figures:
-        table = open_table(inputs, expected=model.encoding.dtypes)
+        table = open_table(inputs, expected=model.encoding.dtypes, written=model.encoding.written)
         notes.update(dict.fromkeys(table.notes))
         asked = plan.errors
         evaluated = tally_table(model, table, None, keep=False, report=silent, asked=asked)

@@ -121,7 +121,7 @@ def _subject(job: Job, report: Report) -> tuple[Subject, Array]:
     if model is None:
         table = open_table(job.data, dtypes=job.dtypes)
     else:
-        table = open_table(job.data, expected=model.encoding.dtypes)
+        table = open_table(job.data, expected=model.encoding.dtypes, written=model.encoding.written)
     check_apart(job.outputs, [*job.checks.inputs, *table.paths])
     subject, losses = _rank_by(job, model, table, report)
     warnings = (*warn_of_same_files(table.paths), *subject.warnings)

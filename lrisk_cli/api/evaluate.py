@@ -223,7 +223,7 @@ def _open(job: Job, model: Model | ClusterModel, checks: Checks, *, force: bool)
     for path in outputs:
         if path is not None:
             check_output(path, force=force, table=path == job.losses)
-    table = open_table(job.data, expected=model.encoding.dtypes)
+    table = open_table(job.data, expected=model.encoding.dtypes, written=model.encoding.written)
     check_apart(outputs, [job.model, *checks.inputs, *table.paths])
     return table
 

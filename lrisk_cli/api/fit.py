@@ -254,7 +254,8 @@ def _open_test(job: Job, encoding: Encoding) -> Table:
     """The table to test on; it is refused before the solver starts if a column is absent."""
     from lrisk_cli.models.scoring import columns_of
 
-    table = open_table(job.data.beside(str(job.test)), expected=encoding.dtypes)
+    inputs = job.data.beside(str(job.test))
+    table = open_table(inputs, expected=encoding.dtypes, written=encoding.written)
     job.check_apart(table.paths)
     for name in columns_of(encoding):
         table.column(name)

@@ -109,7 +109,7 @@ def _open(job: Job, output: str | None, *, force: bool) -> tuple[Scorer, Table]:
     junit = None if job.checks is None else job.checks.junit
     if junit is not None:
         check_output(junit, force=force)
-    table = open_table(job.data, expected=model.encoding.dtypes)
+    table = open_table(job.data, expected=model.encoding.dtypes, written=model.encoding.written)
     check_apart([output, junit], [job.model, *table.paths])
     return model, table
 

@@ -16,6 +16,7 @@ from lrisk_cli.evaluation.loss_comparison import (
     Outcome,
     SplitPlan,
     columns_read,
+    columns_written,
     compare_fits,
     compare_models,
 )
@@ -134,7 +135,9 @@ class ModelFiles:
         return tuple(self.models)
 
     def open(self, data: Inputs) -> Table:
-        return open_table(data, expected=columns_read(self.models))
+        return open_table(
+            data, expected=columns_read(self.models), written=columns_written(self.models)
+        )
 
     def compare(self, table: Table, levels: Array, report: Report) -> Outcome:
         found = compare_models(self.models, self.counting, table, self.by, levels, report)

@@ -1,7 +1,7 @@
 """Turn a table into a numeric design, and remember enough to repeat it on new rows."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from lrisk_cli.design.choosing import DesignOptions, choose_columns
 from lrisk_cli.design.columns.base import Feature
+from lrisk_cli.design.doubts import note_written, refuse_doubtful
 from lrisk_cli.design.duplicate_rows import note_duplicates
 from lrisk_cli.design.encode_raw import encode_raw
 from lrisk_cli.design.encoding import EncodedBatch, Encoding
@@ -38,6 +39,7 @@ from lrisk_cli.progress import Report, silent
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.arrays import arrow_of
 from lrisk_cli.tables.cells import Texts
+from lrisk_cli.tables.column_types.numerals import Written
 from lrisk_cli.tables.memory import Allowance
 from lrisk_cli.tables.table import Column, Table
 from lrisk_cli.types import Array, Flags, Targets
@@ -108,7 +110,8 @@ class Design:
 class RawDesign:
     """The columns of a table as they were read, before anything was learned from them.
 
-    groups: of all rows of the table, where columns of groups are named.
+    groups: of all rows of the table, where columns of groups are named. written: how the cells of
+    columns of text are written, where not as programs write them; read_as: notes on these.
     """
 
     label: str
@@ -117,6 +120,8 @@ class RawDesign:
     usable: UsableRows
     allowance: Allowance
     groups: RowGroups | None = None
+    written: Mapping[str, Written] = field(default_factory=dict)
+    read_as: tuple[str, ...] = ()
 
 
 def build_design(
@@ -150,7 +155,13 @@ def read_design(
     repeated = note_duplicates(usable.rows) if split else ()
     usable = replace(usable, notes=(*usable.notes, *notes, *repeated))
     groups = read_groups(table, options.by) if options.by else None
-    return RawDesign(table.label, features, target, usable, table.allowance, groups)
+    names = [column.name for column in (*features, target) if column is not None]
+    beside = [name for name in (options.exposure, options.weighting.column) if name is not None]
+    written = table.written([*names, *beside])
+    return RawDesign(
+        table.label, features, target, usable, table.allowance, groups, written,
+        note_written(written, table.spelling),
+    )  # fmt: skip
 
 
 def copy_part(raw: RawDesign, rows: npt.NDArray[np.intp]) -> RawDesign:
@@ -163,7 +174,10 @@ def find_task(raw: RawDesign, asked: Task) -> tuple[Task, tuple[str, ...]]:
     target, cells = raw.target, raw.usable.rows.target
     if target is None or cells is None:
         raise TypeError("a design of features only has no task")
-    return decide_task(f"{raw.label}, column '{target.name}'", target.name, cells, asked)
+    place = f"{raw.label}, column '{target.name}'"
+    if asked is not Task.CLASSIFICATION:
+        refuse_doubtful(place, target)
+    return decide_task(place, target.name, cells, asked)
 
 
 def encode_design(
@@ -211,11 +225,13 @@ def encode_design(
         options.unseen,
         options.exposure,
         options.weighting.column,
+        raw.written,
     )
     n_rows = sum(len(part.rows) for part in (train, test) if part is not None)
     row_bytes = encoding.layout.row_bytes
     raw.allowance.check(raw.label, n_rows, encoding.n_columns, row_bytes=row_bytes)
-    shared = (usable.counts, usable.fingerprint, (*notes, *usable.notes, *oddities))
+    every_note = (*notes, *raw.read_as, *usable.notes, *oddities)
+    shared = (usable.counts, usable.fingerprint, every_note)
     return (
         _encode_rows(raw, train, encoding, shared, options.weighting),
         None if test is None else _encode_rows(raw, test, encoding, shared, options.weighting),

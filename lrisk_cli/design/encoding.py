@@ -1,6 +1,6 @@
 """What a fit learned about its columns, and how new rows become the same numeric features."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +18,7 @@ from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.rows.layout import Layout, make_layout
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.cells import Texts, spell_numbers
+from lrisk_cli.tables.column_types.numerals import Written
 from lrisk_cli.tables.table import Batch
 from lrisk_cli.types import Array, Codes, Flags, Targets
 
@@ -50,7 +51,8 @@ class Encoding:
     """Repeats on new rows what the fit did to its own. goal: the target, where there is one.
 
     exposure: the column of exposures, which is no feature. weight: that of the weights of new rows,
-    where they are to count by them.
+    where they are to count by them. written: how the cells of columns of text were written, where
+    not as programs write them.
     """
 
     features: tuple[Feature, ...]
@@ -60,6 +62,7 @@ class Encoding:
     unseen: Unseen
     exposure: str | None = None
     weight: str | None = None
+    written: Mapping[str, Written] = field(default_factory=dict)
 
     @property
     def target(self) -> Target:

@@ -18,12 +18,7 @@ from lrisk_cli.design.columns.registry import FEATURES, NUMERIC_FEATURES
 from lrisk_cli.design.raw_rows import RawRows, count_missing
 from lrisk_cli.design.target import ClassTarget, NumberTarget, Target, outside_scale
 from lrisk_cli.design.target_scale import find_outside, to_scale
-from lrisk_cli.design.text_targets import (
-    merge_spaces,
-    note_merged,
-    present_texts,
-    refuse_no_classes,
-)
+from lrisk_cli.design.text_targets import present_texts, refuse_no_classes
 from lrisk_cli.design.weights import total_weight
 from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Missing, Scaling, TargetScale, Task
@@ -56,10 +51,7 @@ def decide_task(place: str, name: str, target: Array | Texts, task: Task) -> tup
         if task is Task.AUTO:
             refuse_no_classes(place, target)
         why = (f"task: classification, because '{name}' holds text",)
-        return Task.CLASSIFICATION, (
-            *(why if task is Task.AUTO else ()),
-            *note_merged(name, target),
-        )
+        return Task.CLASSIFICATION, why if task is Task.AUTO else ()
     if task is not Task.AUTO:
         return task, ()
     values = _few_distinct(target, MOST_CLASSES)
@@ -80,7 +72,7 @@ def decide_task(place: str, name: str, target: Array | Texts, task: Task) -> tup
 def find_classes(place: str, name: str, target: Array | Texts) -> tuple[str, ...]:
     """The distinct values of a target: numbers in their order, texts in theirs."""
     if isinstance(target, Texts):
-        classes = sorted(merge_spaces(present_texts(target)))
+        classes = sorted(present_texts(target))
     else:
         numbers = distinct(target)
         if max(abs(numbers[0]), abs(numbers[-1])) >= EXACT:

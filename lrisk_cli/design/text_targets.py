@@ -1,11 +1,11 @@
-"""Targets of text: those that are no classes are refused, classes apart by spaces only are one."""
+"""Targets of text: those that are no classes are refused."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from lrisk_cli.errors import DataError, list_names, opt, quote
+from lrisk_cli.errors import DataError, opt, quote
 from lrisk_cli.names import Task
 from lrisk_cli.tables.cells import Texts
 
@@ -73,26 +73,3 @@ def _most(texts: Sequence[str], pattern: re.Pattern[str]) -> bool:
 def present_texts(target: Texts) -> list[str]:
     """The texts that occur, each once."""
     return [target.values[code] for code in np.flatnonzero(np.bincount(target.codes)).tolist()]
-
-
-def merge_spaces(classes: Iterable[str]) -> dict[str, list[str]]:
-    """The classes, and the texts that each stands for; a text of spaces only is a class itself.
-
-    Those that differ only in spaces around them become one without spaces.
-    """
-    groups: dict[str, list[str]] = {}
-    for text in sorted(classes):
-        groups.setdefault(text.strip() or text, []).append(text)
-    return {core if len(texts) > 1 else texts[0]: texts for core, texts in groups.items()}
-
-
-def note_merged(name: str, target: Texts) -> tuple[str, ...]:
-    """A note where classes became one."""
-    classes = merge_spaces(present_texts(target))
-    merged = sorted(core for core, texts in classes.items() if len(texts) > 1)
-    if not merged:
-        return ()
-    return (
-        f"texts of '{name}' that differ only in spaces around them are one class: "
-        f"{list_names(merged)}",
-    )

@@ -22,6 +22,7 @@ from lrisk_cli.models.scoring import RowTally, score_together
 from lrisk_cli.models.weight_record import WeightRecord
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.tables.column_types.numerals import UNKNOWN, Written
 from lrisk_cli.tables.table import Table
 from lrisk_cli.types import Array
 from lrisk_cli.warnings import Warnings
@@ -83,6 +84,20 @@ def columns_read(models: Mapping[str, Model]) -> dict[str, str]:
                 )
             named_by.setdefault(name, path)
     return dtypes
+
+
+def columns_written(models: Mapping[str, Model]) -> dict[str, Written]:
+    """How cells of text are to be read for all of the models, which must agree."""
+    written: dict[str, Written] = {}
+    for path, model in models.items():
+        for name in model.encoding.dtypes:
+            found = model.encoding.written.get(name, UNKNOWN)
+            if written.setdefault(name, found) != found:
+                raise UsageError(
+                    f"column '{name}' was written in another way in the table of {path}; compare "
+                    "models that read the table in the same way"
+                )
+    return written
 
 
 def compare_models(

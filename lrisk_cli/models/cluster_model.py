@@ -42,6 +42,7 @@ from lrisk_cli.models.model_file import (
 )
 from lrisk_cli.models.scored import ScoredBatch
 from lrisk_cli.models.weight_record import weight_record
+from lrisk_cli.models.written_record import written_entries, written_from
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.risk.row_weights import row_weights
 from lrisk_cli.risk.spectrum import Spectrum, parse_risk
@@ -209,6 +210,7 @@ def encode_clusters(model: ClusterModel) -> bytes:
             features=tuple(FeatureEntry(**feature.to_json()) for feature in encoding.features),
             missing=encoding.missing,
             unseen=encoding.unseen,
+            written=written_entries(encoding.written),
         ),
         clusters=tuple(
             ClusterEntry(rows=rows, weight=weight, centre=centre, scatter=scatter)
@@ -225,7 +227,8 @@ def build_clusters(file: ClustersFile) -> ClusterModel:
     parse_risk(file.risk)
     coded = file.encoding
     features = tuple(feature_from_json(fields(entry)) for entry in coded.features)
-    encoding = Encoding(features, False, None, coded.missing, coded.unseen)
+    written = written_from(coded.written, features)
+    encoding = Encoding(features, False, None, coded.missing, coded.unseen, written=written)
     check_features(encoding)
     if any(feature.indicator for feature in features):
         raise ValueError("clusters have no indicators")

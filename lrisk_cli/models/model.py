@@ -34,6 +34,7 @@ from lrisk_cli.models.model_file import (
 from lrisk_cli.models.scored import ScoredBatch
 from lrisk_cli.models.validation_record import CrossValidationRecord, HoldoutRecord
 from lrisk_cli.models.weight_record import WeightRecord
+from lrisk_cli.models.written_record import written_entries, written_from
 from lrisk_cli.names import Missing, TargetScale, Task
 from lrisk_cli.risk.groups import GroupRisk, parse_fit_risk
 from lrisk_cli.risk.spectrum import Spectrum
@@ -278,6 +279,7 @@ def encode_model(model: Model) -> bytes:
         target_scale=target.scale,
         missing=encoding.missing,
         unseen=encoding.unseen,
+        written=written_entries(encoding.written),
     )
     file = ModelFile(
         format=FORMAT,
@@ -328,8 +330,9 @@ def build_model(file: ModelFile) -> Model:
         TargetScale.NONE if scale is None else TargetScale(scale.transform),
     )  # fmt: skip
     encoding = Encoding(
-        features, coded.intercept, target, coded.missing, coded.unseen, file.exposure
-    )
+        features, coded.intercept, target, coded.missing, coded.unseen, file.exposure,
+        written=written_from(coded.written, features, target.name, target.classes),
+    )  # fmt: skip
     _check_encoding(encoding)
     loss = make_loss(file.loss, len(target.classes))
     if loss.task != file.task:

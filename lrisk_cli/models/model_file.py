@@ -17,6 +17,7 @@ from lrisk_cli.models.calibration_record import CalibrationRecord, ConformalReco
 from lrisk_cli.models.model_text import MOST_BYTES, check_bulk, check_keys
 from lrisk_cli.models.validation_record import CrossValidationRecord, HoldoutRecord
 from lrisk_cli.models.weight_record import WeightRecord
+from lrisk_cli.models.written_record import WrittenEntry
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.tables.small_files import read_small
 
@@ -27,6 +28,10 @@ Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0.0)]
 NotNegative = Annotated[float, Meta(ge=0.0)]
 LossText = Annotated[str, Meta(pattern=loss_pattern())]
+
+
+class Omitting(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Keys that have their default are left out of the file."""
 
 
 class FitStart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -130,8 +135,11 @@ class FeatureEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     parts: tuple[str, ...] = ()
 
 
-class EncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How rows become numbers: the columns of the features in order, then the intercept if any."""
+class EncodingEntry(Omitting, frozen=True, kw_only=True):
+    """How rows become numbers: the columns of the features in order, then the intercept if any.
+
+    written: how cells of text were written, where not as programs write them.
+    """
 
     features: Annotated[tuple[FeatureEntry, ...], Meta(min_length=1)]
     intercept: bool
@@ -139,6 +147,7 @@ class EncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     target_scale: Positive
     missing: Missing
     unseen: Unseen
+    written: dict[str, WrittenEntry] = {}
 
 
 class TargetScaleEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -153,7 +162,7 @@ class TargetScaleEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     smearing: Positive | None
 
 
-class ModelFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ModelFile(Omitting, frozen=True, kw_only=True):
     """A model written by lrisk.
 
     coefficients: for each encoded column (landmark, frequency), and last for the intercept if any,
@@ -242,17 +251,16 @@ class ClusterRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return plain
 
 
-class ClusterEncodingEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How rows become numbers: the columns of the features in order."""
+class ClusterEncodingEntry(Omitting, frozen=True, kw_only=True):
+    """How rows become numbers: the columns of the features in order; written as of models."""
 
     features: Annotated[tuple[FeatureEntry, ...], Meta(min_length=1)]
     missing: Missing
     unseen: Unseen
+    written: dict[str, WrittenEntry] = {}
 
 
-class ClusterEntry(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
+class ClusterEntry(Omitting, frozen=True, kw_only=True):
     """A cluster: its rows, the weight that the risk gives them, and its centre.
 
     centre: one number for each of the columns, in units of the file; fractions for categories.

@@ -3,24 +3,32 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from lrisk_cli.errors import InvalidOption, is_text
+from lrisk_cli.errors import InvalidOption, is_text, opt
 from lrisk_cli.names import Ragged
 from lrisk_cli.tables.memory import Allowance, make_allowance
 from lrisk_cli.tables.named_columns import split_list
 
 DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 DECIMALS = (".", ",")
+THOUSANDS_WORDS = {
+    "comma": ",", "point": ".", "dot": ".", "apostrophe": "'", "\u2019": "'", "space": " ",
+    "\u00a0": " ", "\u202f": " ", "none": "none",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How cells are written. decimal: the mark before the fraction of a number.
+    """How cells are written. decimal, thousands: the marks before the fraction of a number, and
+    between its thousands ("none" where there are none); empty for those that the cells show.
 
-    missing: texts that stand for a missing cell, beside the empty one.
+    missing: texts that stand for a missing cell, beside the empty one. keep_spaces: those around a
+    text are part of it.
     """
 
-    decimal: str = "."
+    decimal: str = ""
     missing: tuple[str, ...] = ()
+    thousands: str = ""
+    keep_spaces: bool = False
 
     def is_missing(self, text: str | None) -> bool:
         """Whether a cell of this text is missing; spaces around it do not matter."""
@@ -67,26 +75,41 @@ class Inputs:
 def make_inputs(
     names: Sequence[str],
     delimiter: str | None,
-    decimal: str,
+    decimal: str | None,
     na_values: str | Sequence[str] | None,
     memory_limit: str | None = None,
     ragged: Ragged = Ragged.ERROR,
     *,
     rename_duplicates: bool = False,
+    thousands: str | None = None,
+    keep_spaces: bool = False,
 ) -> Inputs:
     """The inputs that the texts of options describe; UsageError where they cannot be meant."""
-    if decimal not in DECIMALS:
+    if decimal is not None and decimal not in DECIMALS:
         raise InvalidOption("decimal", f"takes . or , and got {decimal!r}")
     missing = tuple(text.strip() for text in split_list(na_values) if text.strip())
     for text in missing:
         if not is_text(text):
             raise InvalidOption("na_values", f"takes UTF-8 text, which no cell lacks; got {text!r}")
-    spelling = Spelling(decimal, missing)
+    between = _parse_thousands(thousands, decimal)
+    spelling = Spelling(decimal or "", missing, between, keep_spaces)
     allowance = make_allowance(memory_limit)
     if ragged not in tuple(Ragged):
         raise InvalidOption("ragged", f"takes {', '.join(Ragged)}; got {ragged!r}")
     layout = Layout(_parse_delimiter(delimiter), Ragged(ragged), rename_duplicates)
     return Inputs(tuple(names), layout, spelling, allowance)
+
+
+def _parse_thousands(text: str | None, decimal: str | None) -> str:
+    """The mark between thousands, "none", or empty where the cells show it."""
+    if text is None:
+        return ""
+    mark = THOUSANDS_WORDS.get(text, text)
+    if mark not in THOUSANDS_WORDS.values():
+        raise InvalidOption("thousands", f"takes , . ' or a space, or the word none; got {text!r}")
+    if mark == decimal:
+        raise InvalidOption("thousands", f"takes another mark than {opt('decimal')}; got {text!r}")
+    return mark
 
 
 def _parse_delimiter(text: str | None) -> str | None:

@@ -30,7 +30,18 @@ class Data:
         help="Field separator: one character or `tab`.",
         shown="detected",
     )
-    decimal: str = option(".", metavar="MARK", help="Decimal mark of numbers in text: . or ,")
+    decimal: str | None = option(
+        metavar="MARK", help="Decimal mark of numbers in text: . or ,", shown="by the cells"
+    )
+    thousands: str | None = option(
+        metavar="MARK",
+        help="Mark between thousands of numbers in text: , . ' space or none.",
+        shown="by the cells",
+        expert=True,
+    )
+    keep_spaces: bool = option(
+        False, help="Keep the spaces around texts, which are left out otherwise.", expert=True
+    )
     na_values: Names = option(
         metavar="A,B",
         help="Values treated as missing, in addition to empty cells.",
@@ -67,6 +78,8 @@ class Data:
             self.memory_limit,
             self.ragged,
             rename_duplicates=self.rename_duplicates,
+            thousands=self.thousands,
+            keep_spaces=self.keep_spaces,
         )
 
 

@@ -1,6 +1,7 @@
 """Find the files that paths, patterns, folders and addresses name."""
 
 import glob
+import io
 import os
 import select
 import stat
@@ -8,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePath, PurePosixPath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -168,12 +169,41 @@ def _spool(label: str, pipe: int) -> Source:
     spool.seek(0)
     start = spool.read(START_BYTES)
 
-    def reopen() -> pa.NativeFile:
-        file = os.fdopen(os.dup(spool.fileno()), "rb")
-        file.seek(0)
-        return pa.PythonFile(file, mode="r")
+    return _source(label, "", start, lambda: pa.PythonFile(_Spooled(spool.fileno()), mode="r"))
 
-    return _source(label, "", start, reopen)
+
+class _Spooled(io.RawIOBase):
+    """An open file from its start, with a position of its own: two may be read side by side."""
+
+    def __init__(self, number: int) -> None:
+        self._number = os.dup(number)
+        self._at = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """The next bytes, at most as many as there is room for."""
+        n_read = os.preadv(self._number, [buffer], self._at)
+        self._at += n_read
+        return n_read
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place."""
+        origin = {os.SEEK_SET: 0, os.SEEK_CUR: self._at}.get(whence)
+        self._at = offset + (os.fstat(self._number).st_size if origin is None else origin)
+        return self._at
+
+    def close(self) -> None:
+        """Close it, once."""
+        if not self.closed:
+            os.close(self._number)
+        super().close()
 
 
 def _read_awake(pipe: int) -> bytes:

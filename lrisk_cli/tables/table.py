@@ -13,6 +13,7 @@ from lrisk_cli.tables.cells import InvalidCell, Texts, Values, to_strings, writa
 from lrisk_cli.tables.column_types.base import ColumnType, Kind, find_impossible_time
 from lrisk_cli.tables.column_types.category import CATEGORY
 from lrisk_cli.tables.column_types.nested import NestedType
+from lrisk_cli.tables.column_types.numerals import Written
 from lrisk_cli.tables.column_types.registry import DTYPES, convert_type
 from lrisk_cli.tables.inputs import PLAIN, Inputs, Spelling
 from lrisk_cli.tables.memory import Allowance, make_allowance
@@ -22,6 +23,7 @@ from lrisk_cli.tables.places import check_apart, check_output
 from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.reader import TableFile
 from lrisk_cli.tables.schema import check_dates, check_same_columns, infer_types, inspect_files
+from lrisk_cli.tables.settling import settle_types
 from lrisk_cli.tables.source import unreadable
 from lrisk_cli.tables.sources import find_sources
 
@@ -106,6 +108,14 @@ class Table:
             )
         return types.pop() if len(types) == 1 else pa.string()
 
+    def written(self, names: Sequence[str]) -> dict[str, Written]:
+        """How cells of text are written, of those columns where not as programs write them.
+
+        To be asked when they have been read, as a late cell may tell.
+        """
+        found = {name: self.types[name].written for name in names}
+        return {name: written for name, written in found.items() if not written.plain}
+
     @property
     def paths(self) -> tuple[str, ...]:
         """The files it is read from, as messages name them."""
@@ -171,6 +181,7 @@ class Table:
                     if name in (*self.fixed, *as_is)
                     else f"pass {opt('exclude', name)}"
                 )
+                remedy = found.remedy or remedy
                 raise DataError(f"{self.label}, column '{name}': {found.finding}; {remedy}")
 
     def _blocks(
@@ -238,13 +249,15 @@ def open_table(
     *,
     dtypes: Mapping[str, str] | None = None,
     expected: Mapping[str, str] | None = None,
+    written: Mapping[str, Written] | None = None,
     batch_rows: int = BATCH_ROWS,
 ) -> Table:
     """Inspect the files and fix the type of every column. inputs: or just one path, or several.
 
     dtypes: "number", "category" or "string" by texts that name columns, which must exist;
-    `expected`: the kinds of the columns that a model needs, which may be absent. Text files are
-    typed by a sample of their first rows; every file must have the columns of the first.
+    `expected`: the kinds of the columns that a model needs, which may be absent; written: how their
+    cells were written, where not as programs write them. Text files are typed by a sample of their
+    first rows; every file must have the columns of the first.
     """
     inputs = _as_inputs(inputs)
     sources, notes = find_sources(inputs.names)
@@ -267,6 +280,8 @@ def open_table(
     found |= {name: CATEGORY for name in kinds if name in names and name not in found}
     names = tuple(name for name in names if name in found)
     types = {name: convert_type(found[name], kinds.get(name)) for name in names}
+    recorded = {name: (written or {}).get(name) for name in expected or ()}
+    types = settle_types(files, types, inputs.spelling, recorded, asked)
     check_dates(label, files[0].schema, found, kinds)
     counts = [file.schema.n_rows for file in files if file.schema.n_rows is not None]
     return Table(

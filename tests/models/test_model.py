@@ -167,7 +167,7 @@ def test_the_schema_names_every_key_that_a_file_has():
             # These are left out of the files of models that have none.
             absent = (
                 "exposure", "cross_validation", "holdout", "target_scale",
-                "calibration", "conformal", "robust", "group_columns", "weight",
+                "calibration", "conformal", "robust", "group_columns", "weight", "written",
             )  # fmt: skip
             known = [key for key in node["properties"] if key not in absent or key in value]
             assert known == list(value)

@@ -16,7 +16,8 @@ from outside.readings import DAY, Cell, Moment, Nested, ReadColumn, Span, python
 CONVENTIONS = {
     "empty": "an empty cell is missing, quoted or not, also where a program reads an empty text",
     "nan": "nan in any case and with any sign is a missing number",
-    "spaces": "spaces around a number or a date do not matter; around a text they are kept",
+    "spaces": "spaces around a cell do not matter, unless --keep-spaces keeps those of texts",
+    "written-number": "separators, currency and percent signs and parentheses are parts of numbers",
     "na-spelling": "NA, null, None and the like are texts unless --na-values lists them",
     "boolean": "true and false are the categories 'true' and 'false'",
     "number-as-text": "numbers stay text: zero-padded codes, a minority in the column, or beside "
@@ -62,6 +63,20 @@ def exact_days(moment: Moment | Span) -> float:
 def number_of(text: str) -> float | None:
     """The number that a text spells, correctly rounded, or None."""
     return float(text) if NUMBER.fullmatch(text) else None
+
+
+def written_numbers(text: str) -> set[float]:
+    """What a text with separators, signs and currencies may say as a number."""
+    sign = -1.0 if re.search(r"^\s*\(|[-\u2212\u2013]\s*\W?\s*\d", text) else 1.0
+    scale = 0.01 if "%" in text else 1.0
+    digits = re.sub(r"[^0-9.,]", "", text).rstrip(".,")
+    found = set()
+    for decimal, group in (".,", ",."):
+        number = number_of(digits.replace(group, "").replace(decimal, "."))
+        if number is not None:
+            exact = Decimal(digits.replace(group, "").replace(decimal, ".")) * Decimal(str(scale))
+            found.add(sign * float(exact))
+    return found
 
 
 def as_double(number: int | float | Decimal) -> float:
@@ -117,6 +132,8 @@ def _explain_parsed(pair: Pair, text: str) -> str | None:
             return None
         return "date" if _explain_number(Pair("", pair.ours, moment, False)) is not None else None
     number = number_of(trimmed)
+    if number is None and pair.ours in written_numbers(trimmed):
+        return "written-number"
     if number is None and number_of(trimmed.replace(",", ".")) == pair.ours:
         return "number-notation"
     return spaces if number == pair.ours else None
@@ -165,7 +182,8 @@ def _explain_text(pair: Pair) -> str | None:
     """For a column of categories."""
     ours, theirs = pair.ours, pair.theirs
     if ours is None:
-        return SAME if theirs is None else ("empty" if theirs == "" else None)
+        empty = isinstance(theirs, str) and not theirs.strip()
+        return SAME if theirs is None else ("empty" if empty else None)
     assert isinstance(ours, str)
     if theirs is None:
         return "na-spelling" if ours in NA_SPELLINGS else None

@@ -69,7 +69,7 @@ def test_a_decimal_comma_makes_numbers_and_a_point_spoils_them(tmp_path):
 def test_only_named_texts_are_missing(tmp_path):
     text = "x,word,code,when\n1,None,7,2020-01-01\n ? ,NA,-999,?\n-999.0, ?,?,1970-01-01\n3,?,9,\n"
     words = read_text(tmp_path, "word,x\nNone,1\nNA,1\n ?,1\n", None, ".", None)["word"]
-    assert words == ["None", "NA", " ?"]
+    assert words == ["None", "NA", "?"]
     found = read_text(tmp_path, text, None, ".", "?, -999,1970-01-01")
     assert found == {
         "x": [1.0, None, None, 3.0],

@@ -17,6 +17,7 @@ from lrisk_cli.tables.cells import (
     to_floats,
     to_strings,
 )
+from lrisk_cli.tables.column_types.numerals import UNKNOWN, Written
 from lrisk_cli.tables.exact import day_numbers, impossible_times, spell_stored
 from lrisk_cli.tables.inputs import PLAIN, Spelling
 from lrisk_cli.types import Array, Flags
@@ -38,6 +39,16 @@ class Sample:
     spelling: Spelling
 
 
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why a column may be misread: what was found, and the remedy. remedy: empty where the option
+    `dtype` is one.
+    """
+
+    finding: str
+    remedy: str = ""
+
+
 class ColumnType(ABC):
     """How the cells of a column are read. kind: what they are to a design.
 
@@ -50,6 +61,11 @@ class ColumnType(ABC):
     kind: ClassVar[Kind]
     numeric: ClassVar[bool] = False
     dtypes: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def written(self) -> Written:
+        """How its cells of text are written, as far as it is known."""
+        return UNKNOWN
 
     def holds(self, kind: pa.DataType) -> bool:
         """Whether values of this Arrow type are of this column type."""
@@ -116,7 +132,7 @@ class NumericType(ColumnType):
         if invalid is not None and is_text(column.type):
             invalid = invalid & ~true_flags(named_missing(compute.trim(column), spelling))
             invalid = invalid if invalid.any() else None
-        known = [self.parse_one(text.replace(spelling.decimal, ".")) for text in spelling.missing]
+        known = [self.parse_one(text) for text in spelling.missing]
         named = np.isin(numbers, [number for number in known if np.isfinite(number)])
         return (np.where(named, np.nan, numbers) if named.any() else numbers), invalid
 

@@ -8,18 +8,29 @@ import pyarrow as pa
 from lrisk_cli.tables import compute
 from lrisk_cli.tables.arrays import arrow_of, null_flags, numpy_of
 from lrisk_cli.tables.cells import InvalidCell, Texts, is_text, to_strings
-from lrisk_cli.tables.column_types.base import ColumnType, impossible_time
+from lrisk_cli.tables.column_types.base import ColumnType, Doubt, impossible_time
+from lrisk_cli.tables.column_types.numerals import UNKNOWN, Written
 from lrisk_cli.tables.exact import impossible_times
 from lrisk_cli.tables.inputs import PLAIN, Spelling
+from lrisk_cli.types import Codes
 
 
 class CategoryType(ColumnType):
     """Cells that become coded text; only times may be invalid, and an empty text is missing."""
 
-    __slots__ = ()
+    __slots__ = ("_written", "doubt")
 
     kind = "category"
     dtypes: ClassVar[tuple[str, ...]] = ("category", "string")
+
+    def __init__(self, doubt: Doubt | None = None, written: Written = UNKNOWN) -> None:
+        self.doubt = doubt
+        self._written = written
+
+    @property
+    def written(self) -> Written:
+        """Whether spaces around the texts are part of them."""
+        return self._written
 
     def holds(self, kind: pa.DataType) -> bool:
         """Whether values of this Arrow type are text."""
@@ -38,16 +49,27 @@ class CategoryType(ColumnType):
             column = compute.dictionary_encode(to_strings(column))
         codes = numpy_of(compute.cast(column.indices, pa.int32()), np.int32)
         spelled = to_strings(column.dictionary).to_pylist()
+        if not self.written.spaces:
+            spelled = [None if value is None else value.strip() for value in spelled]
         missing = null_flags(column.indices)
         if missing is not None:
             codes = np.where(missing, np.int32(-1), codes)
         empty = [code for code, value in enumerate(spelled) if spelling.is_missing(value)]
         if empty:
             codes = np.where(np.isin(codes, empty), np.int32(-1), codes)
-        return Texts(codes, [self.spell(value or "") for value in spelled]), invalid
+        return _each_once(codes, [self.spell(value or "") for value in spelled]), invalid
 
 
 CATEGORY = CategoryType()
+
+
+def _each_once(codes: Codes, values: list[str]) -> Texts:
+    """The texts under codes that differ: spaces and capitals may have been left out."""
+    known: dict[str, int] = {}
+    places = [known.setdefault(value, len(known)) for value in values]
+    if len(known) == len(values):
+        return Texts(codes, values)
+    return Texts(np.array([*places, -1], np.int32)[codes], list(known))
 
 
 def _without_impossible_times(column: pa.Array) -> tuple[pa.Array, InvalidCell | None]:

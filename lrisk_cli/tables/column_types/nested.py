@@ -8,14 +8,18 @@ from lrisk_cli.tables.inputs import PLAIN, Spelling
 
 
 class NestedType(ColumnType):
-    """Cells that a table refuses to read. finding: what the sentence about them says."""
+    """Cells that a table refuses to read. finding: what the sentence about them says.
 
-    __slots__ = ("finding",)
+    remedy: what lets the table read them; empty where only their conversion does.
+    """
+
+    __slots__ = ("finding", "remedy")
 
     kind = "nested"
 
-    def __init__(self, finding: str) -> None:
+    def __init__(self, finding: str, remedy: str = "") -> None:
         self.finding = finding
+        self.remedy = remedy
 
     def read(
         self, column: pa.Array, spelling: Spelling = PLAIN

@@ -1,37 +1,72 @@
 """Numbers: integers, decimals, durations and times of day."""
 
-import re
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Lock
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from lrisk_cli.errors import opt, quote
 from lrisk_cli.tables import compute
-from lrisk_cli.tables.arrays import arrow_of, true_flags
-from lrisk_cli.tables.cells import MOST_DIGITS, count_matching, matching, to_floats
-from lrisk_cli.tables.column_types.base import (
-    MISSING,
-    ColumnType,
-    NumericType,
-    Sample,
-    without_nulls,
+from lrisk_cli.tables.arrays import arrow_of, arrow_texts, true_flags
+from lrisk_cli.tables.cells import MOST_DIGITS, matching, to_floats
+from lrisk_cli.tables.column_types.base import ColumnType, Doubt, NumericType, Sample
+from lrisk_cli.tables.column_types.numerals import (
+    INVALID,
+    OPEN,
+    UNKNOWN,
+    Counts,
+    Written,
+    count_cells,
+    decimal_of,
+    parse_numbers,
+    written_by,
 )
+from lrisk_cli.tables.column_types.numerals import NUMBER as NUMBER_CELL
 from lrisk_cli.tables.inputs import Spelling
 from lrisk_cli.types import Array, Flags
 
-NUMBER_PATTERN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-INTEGER_PATTERN = r"^[+-]?[0-9]+$"
 ZERO_PADDED = r"^[+-]?0[0-9]+$"
 MOST_INVALID = 10  # different texts among numbers
+LIKE_NUMBERS = 0.9  # the fraction of cells that are, where a column of text may be one of numbers
+POINT_BYTE = ord(".")
 
 
 class NumberType(NumericType):
-    """Numbers in decimal or scientific notation, and Arrow's numbers."""
+    """Numbers in decimal or scientific notation, and Arrow's numbers.
 
-    __slots__ = ()
+    written: how cells of text are written, as far as it is known. survey: what it counts in the
+    whole column, asked when a cell needs what the sample has not shown. ambiguous: the sample does
+    not say whether a mark is that of decimals.
+    """
+
+    __slots__ = ("_lock", "_written", "ambiguous", "survey")
 
     kind = "number"
     dtypes: ClassVar[tuple[str, ...]] = ("number",)
+
+    def __init__(
+        self,
+        written: Written = UNKNOWN,
+        survey: Callable[[], Counts] | None = None,
+        *,
+        ambiguous: bool = False,
+    ) -> None:
+        self._written = written
+        self.survey = survey
+        self.ambiguous = ambiguous
+        self._lock = Lock()
+
+    @property
+    def written(self) -> Written:
+        """How its cells are written, as far as it is known."""
+        return self._written
+
+    def rewritten(self, written: Written, survey: Callable[[], Counts] | None) -> "NumberType":
+        """The same with other knowledge of how its cells are written."""
+        return type(self)(written, survey)
 
     def holds(self, kind: pa.DataType) -> bool:
         """Whether values of this Arrow type are numbers."""
@@ -46,21 +81,54 @@ class NumberType(NumericType):
         More than ten different invalid texts are codes.
         """
         cells, n_known = sample.cells, sample.n_known
-        numbers = matching(_with_points(cells, sample.spelling), NUMBER_PATTERN)
-        n_numbers = int(np.count_nonzero(numbers))
-        if 2 * n_numbers <= n_known:
+        asked = asked_for(sample.spelling)
+        counts = count_cells(cells, asked)
+        if 2 * max(counts.point, counts.comma) <= n_known:
             return None
-        if n_numbers < n_known - MOST_INVALID and _count_others(cells, numbers) > MOST_INVALID:
+        decimal = decimal_of(counts, asked)
+        written = written_by(counts, decimal, asked)
+        found = parse_numbers(cells, written)[1]
+        n_others = int(np.count_nonzero(found == INVALID))
+        if 2 * (n_known - n_others) <= n_known:
             return None
-        return INTEGER if count_matching(cells, INTEGER_PATTERN) == n_numbers else NUMBER
+        if n_others > MOST_INVALID and _count_distinct(cells, found == INVALID) > MOST_INVALID:
+            return None
+        if not decimal and (counts.dotted or counts.with_comma):
+            return NumberType(replace(written, thousands=asked.thousands), ambiguous=True)
+        if counts.whole == n_known - n_others:
+            return INTEGER if written == UNKNOWN else IntegerType(written)
+        return NUMBER if written == NUMBER.written else NumberType(written)
 
     def parse(self, column: pa.Array, spelling: Spelling) -> tuple[Array, Flags | None]:
         """Numbers of cells of text, and which of the cells are none."""
-        return _parse(_with_points(column, spelling))
+        written = self.written
+        if written.plain and (written.decimal or not _holds_points(column)):
+            numbers = _parse_plain(column)
+            if numbers is not None:
+                return numbers, None
+        if not written.decimal and _holds_marks(column):
+            written = self._settle(spelling)
+        numbers, found = parse_numbers(column, written)
+        if (found == OPEN).any():
+            written = self._settle(spelling)
+            numbers, found = parse_numbers(column, written)
+        invalid = (found == INVALID) | (found == OPEN)
+        return numbers, invalid if invalid.any() else None
 
     def parse_one(self, text: str) -> float:
         """The number, or NaN when the text is none."""
-        return float(text) if re.match(NUMBER_PATTERN, text) else float("nan")
+        return float(parse_numbers(arrow_texts([text.strip()]), self.written)[0][0])
+
+    def _settle(self, spelling: Spelling) -> Written:
+        """How the cells are written, by all cells of the column where they can be asked."""
+        with self._lock:
+            if self.survey is not None:
+                counts, self.survey = self.survey(), None
+                asked = asked_for(spelling, self._written)
+                self._written = written_by(counts, decimal_of(counts, asked) or ".", asked)
+            elif not self._written.decimal:
+                self._written = replace(self._written, decimal=spelling.decimal or ".")
+            return self._written
 
 
 class IntegerType(NumberType):
@@ -72,8 +140,7 @@ class IntegerType(NumberType):
 
     def parse(self, column: pa.Array, spelling: Spelling) -> tuple[Array, Flags | None]:
         """Numbers of cells of text, and which of the cells are none."""
-        column = _with_points(column, spelling)
-        numbers, invalid = _parse(column)
+        numbers, invalid = super().parse(column, spelling)
         if true_flags(compute.starts_with(column, "0")).any():
             padded = matching(column, ZERO_PADDED)
             invalid = padded if invalid is None else invalid | padded
@@ -96,37 +163,64 @@ class DurationType(NumberType):
         return None
 
 
-NUMBER, INTEGER, DURATION = NumberType(), IntegerType(), DurationType()
+NUMBER, INTEGER, DURATION = NumberType(Written(".")), IntegerType(), DurationType()
 
 
-def _parse(column: pa.Array) -> tuple[Array, Flags | None]:
-    """Numbers of cells of text, and which of the cells are none."""
+def doubt_text(sample: Sample) -> Doubt | None:
+    """Why a column of text may be one of numbers: nearly all cells are, though not as programs
+    write them, and no code such as 007 is among them.
+    """
+    counts = count_cells(sample.cells, UNKNOWN)
+    most = max(counts.point, counts.comma)
+    if most < LIKE_NUMBERS * sample.n_known or counts.plain == most:
+        return None
+    decimal = decimal_of(counts, UNKNOWN) or "."
+    found = parse_numbers(sample.cells, written_by(counts, decimal, UNKNOWN))[1]
+    first = int(np.argmax(found == NUMBER_CELL))
+    other = found == INVALID
+    like = f"looks like numbers ({quote(sample.cells[first].as_py())})"
+    if not other.any():
+        # The options stand in the way.
+        return Doubt(f"{like} with the decimal mark {decimal}", f"pass {opt('decimal', decimal)}")
+    text = quote(sample.cells[int(np.argmax(other))].as_py())
+    return Doubt(f"{like}, but {text} is written in another way")
+
+
+def asked_for(spelling: Spelling, known: Written = UNKNOWN) -> Written:
+    """What options say of how numbers are written, beside what is known."""
+    return replace(
+        known,
+        decimal=spelling.decimal or known.decimal,
+        thousands=spelling.thousands or known.thousands,
+    )
+
+
+def _parse_plain(column: pa.Array) -> Array | None:
+    """Numbers of cells of text; None where one is not written as programs write numbers."""
     try:
         numbers = to_floats(compute.cast(column, pa.float64()))
-        # Arrow takes nan(1) for a number too, so cells that are NaN are looked at again.
-        if np.count_nonzero(np.isnan(numbers)) == column.null_count:
-            return numbers, None
     except pa.ArrowInvalid:
-        pass
-    trimmed = compute.trim(column)
-    spelled = compute.matches(trimmed, NUMBER_PATTERN)
-    numbers = np.full(len(column), np.nan)
-    known = compute.cast(compute.keep(trimmed, spelled), pa.float64())
-    numbers[true_flags(spelled)] = to_floats(known)
-    invalid = without_nulls(np.isnan(numbers) & ~matching(trimmed, MISSING), column)
-    return numbers, invalid if invalid.any() else None
+        return None
+    # Arrow takes nan(1) for a number too, so cells that are NaN are looked at again.
+    return numbers if np.count_nonzero(np.isnan(numbers)) == column.null_count else None
 
 
-def _with_points(cells: pa.Array, spelling: Spelling) -> pa.Array:
-    """Numbers with a decimal point, whatever the file has; a point in the file is invalid then."""
-    if spelling.decimal == ".":
-        return cells
-    return compute.replace(compute.replace(cells, ".", "_"), spelling.decimal, ".")
+def _holds_points(column: pa.Array) -> bool:
+    return bool((_letters(column) == POINT_BYTE).any())
 
 
-def _count_others(cells: pa.Array, numbers: Flags) -> int:
-    """How many different texts there are beside numbers and missing cells."""
-    flags = compute.cast(arrow_of((~numbers).astype(np.uint8)), pa.bool_())
-    others = compute.keep(cells, flags)
-    missing = compute.matches(others, MISSING)
-    return len(compute.unique(compute.keep(others, compute.invert(missing))))
+def _holds_marks(column: pa.Array) -> bool:
+    letters = _letters(column)
+    return bool((letters == POINT_BYTE).any() or (letters == ord(",")).any())
+
+
+def _letters(column: pa.Array) -> np.ndarray:
+    """The bytes of the texts, and perhaps others beside them."""
+    data = column.buffers()[2]
+    return np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+
+
+def _count_distinct(cells: pa.Array, flags: Flags) -> int:
+    """How many different texts there are among the cells with a flag."""
+    kept = compute.keep(cells, compute.cast(arrow_of(flags.astype(np.uint8)), pa.bool_()))
+    return len(compute.unique(kept))

@@ -5,10 +5,16 @@ import pyarrow as pa
 from lrisk_cli.tables.cells import count_matching
 from lrisk_cli.tables.column_types.base import ColumnType, take_sample
 from lrisk_cli.tables.column_types.boolean import BOOLEAN, BOOLEAN_NUMBER
-from lrisk_cli.tables.column_types.category import CATEGORY
+from lrisk_cli.tables.column_types.category import CATEGORY, CategoryType
 from lrisk_cli.tables.column_types.date import DATE
 from lrisk_cli.tables.column_types.nested import NESTED
-from lrisk_cli.tables.column_types.number import DURATION, NUMBER, ZERO_PADDED
+from lrisk_cli.tables.column_types.number import (
+    DURATION,
+    NUMBER,
+    ZERO_PADDED,
+    NumberType,
+    doubt_text,
+)
 from lrisk_cli.tables.inputs import PLAIN, Spelling
 
 # In the order in which they are tried.
@@ -28,7 +34,9 @@ def infer_type(cells: pa.Array, spelling: Spelling = PLAIN) -> ColumnType | None
     if count_matching(sample.cells, ZERO_PADDED):
         return CATEGORY
     guesses = (each.infer(sample) for each in COLUMN_TYPES)
-    return next((guess for guess in guesses if guess is not None), CATEGORY)
+    found = next((guess for guess in guesses if guess is not None), CATEGORY)
+    doubt = doubt_text(sample) if found is CATEGORY else None
+    return found if doubt is None else CategoryType(doubt)
 
 
 def type_of_arrow(kind: pa.DataType) -> ColumnType:
@@ -53,5 +61,6 @@ def convert_type(found: ColumnType, kind: str | None) -> ColumnType:
     if kind == NUMBER.kind:
         if found.numeric:
             return found
-        return BOOLEAN_NUMBER if found is BOOLEAN else NUMBER
+        # The cells that made it text do not show how the numbers are written.
+        return BOOLEAN_NUMBER if found is BOOLEAN else NumberType(ambiguous=True)
     return CATEGORY if found.numeric else found

@@ -33,8 +33,7 @@ def _categories() -> dict[str, tuple[list[str], list[Any]]]:
         "versions": ["1.2.3", "2.0.0"],
         "addresses": ["10.0.0.1", "192.168.0.1"],
         "hexadecimal": ["0x10", "0xff"],
-        "percent": ["5%", "7.5%"],
-        "money": ["$5", "$7.50"],
+        "currencies": ["$5", "€7.50"],
         "ranges": ["1-2", "3-4"],
         "fractions": ["1/2", "3/4"],
         "lists": ["[1]", "[2;3]"],
@@ -44,7 +43,6 @@ def _categories() -> dict[str, tuple[list[str], list[Any]]]:
         "case-differs": ["Red", "red", "RED"],
         "uuid": ["123e4567-e89b-12d3-a456-426614174000", "00000000-0000-0000-0000-000000000000"],
         "letters": ["a", "b", "ä", "ß", "İ"],
-        "only-spaces": [" ", "  ", "x"],
         "infinities": ["inf", "-inf"],
         "dashes": ["-", "--"],
         "underscores": ["1_000", "2_000"],
@@ -69,6 +67,9 @@ def _categories() -> dict[str, tuple[list[str], list[Any]]]:
         "spaced-numbers": ([" 1", "2 ", " 3.5 "], [1.0, 2.0, 3.5]),
         "tabbed-numbers": (["\t1", "2\t"], [1.0, 2.0]),
         "quoted-numbers": (['"1"', '"2.5"'], [1.0, 2.5]),
+        "only-spaces": ([" ", "  ", "x"], [None, None, "x"]),
+        "percent": (["5%", "7.5%"], [0.05, 0.075]),
+        "money": (["$5", "$7.50"], [5.0, 7.5]),
     }
     return {name: (cells, cells) for name, cells in texts.items()} | booleans
 

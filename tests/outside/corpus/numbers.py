@@ -129,15 +129,22 @@ def _strays() -> Iterator[Case]:
         "na": "n/a", "NA": "NA", "null": "null", "none": "None", "question": "?", "dash": "-",
         "hexadecimal": "0x10", "hex-float": "0x1.8p3", "underscore": "1_000", "two-points": "1.2.3",
         "half-exponent": "1e", "only-exponent": "e5", "two-signs": "+-3", "percent": "12%",
-        "arabic-digit": "\u0663", "wide-digits": "\uff11\uff12", "dollar": "$5", "euro": "5 €",
-        "brackets": "(5)", "space-inside": "1 2", "true": "true", "date": "2020-01-01",
-        "error": "#REF!", "fortran": "1d5", "half": "½", "infinity-sign": "∞", "minus": "\u22125",
-        "apostrophe": "'5", "thousands": '"1,000"', "decimal-comma": '"1,5"', "suffix": "5f",
+        "arabic-digit": "\u0663", "wide-digits": "\uff11\uff12", "two-currencies": "$5 €",
+        "open-bracket": "(5", "space-inside": "1 2", "true": "true", "date": "2020-01-01",
+        "error": "#REF!", "fortran": "1d5", "half": "½", "infinity-sign": "∞",
+        "apostrophe": "'5", "decimal-comma": '"1,5"', "suffix": "5f",
         "binary": "0b11", "fraction": "1/2", "letter": "x", "nan-with-code": "nan(1)",
     }  # fmt: skip
     for name, cell in strays.items():
         cells = ["1.5", "2", "-3", "4", "5", cell, "7", "8", "9", "10", "11", "12"]
         yield Case(f"stray-{name}.csv", with_column(cells).encode(), Refused("row 5"))
+    dressed = {
+        "dollar": ("$5", 5.0), "euro": ("5 €", 5.0), "brackets": ("(5)", -5.0),
+        "minus": ("\u22125", -5.0), "thousands": ('"1,000"', 1000.0), "indian": ('"1,00,000"', 1e5),
+    }  # fmt: skip
+    for name, (cell, number) in dressed.items():
+        expected = base_with([1.5, number, 3.0])
+        yield Case(f"dressed-{name}.csv", with_column(["1.5", cell, "3"]).encode(), expected)
     for name, cell in {
         "inf": "inf", "minus-inf": "-inf", "infinity": "Infinity", "overflow": "1e309",
         "far-overflow": "1e999", "minus-overflow": "-1e400", "digits": "1" + "0" * 309,
@@ -158,11 +165,15 @@ def _decimal_commas() -> Iterator[Case]:
     expected = {"x": [1.5, -0.25, 7.0], "y": [2.0, 3.0, 4.0]}
     yield Case("decimal-comma-quoted.csv", quoted.encode(), expected, comma)
     points = "x;y\n1,5;2\n2,5;3\n1.234,5;4\n"
+    expected = {"x": [1.5, 2.5, 1234.5], "y": [2.0, 3.0, 4.0]}
+    yield Case("decimal-comma-with-thousands.csv", points.encode(), expected, comma)
     refused = Refused("'1.234,5' is not a number")
-    yield Case("decimal-comma-with-thousands.csv", points.encode(), refused, comma)
+    yield Case(
+        "decimal-comma-no-thousands.csv", points.encode(), refused, {**comma, "thousands": "none"}
+    )
     point = "x;y\n1,5;2\n2,5;3\n1.5;4\n"
     yield Case("decimal-comma-and-point.csv", point.encode(), Refused("'1.5'"), comma)
-    unasked = {"x": ["1,5", "-0,25"], "y": [2.0, 3.0]}
+    unasked = {"x": [1.5, -0.25], "y": [2.0, 3.0]}
     yield Case("decimal-comma-unasked.csv", b"x;y\n1,5;2\n-0,25;3\n", unasked)
     yield Case("decimal-semicolon.csv", text.encode(), Refused("decimal", 2), {"decimal": ";"})
     thousands = {"x": ["1,000", "2,500"], "y": [1.0, 2.0]}

@@ -103,7 +103,7 @@ def _decimals() -> dict[str, tuple[pa.Array, list[Any]]]:
 
 
 def _texts() -> dict[str, tuple[pa.Array, list[Any]]]:
-    texts = ["", "größe", "🦊", "a\nb", 'q"', " s ", "007", "1.5", "true", "NA", "nan", "a\x01b"]
+    texts = ["", "größe", "🦊", "a\nb", 'q"', "s", "007", "1.5", "true", "NA", "nan", "a\x01b"]
     read = [None, *texts[1:]]
     flags = [at % 2 == 0 for at in range(N_ROWS)]
     spelled = ["true" if flag else "false" for flag in flags]

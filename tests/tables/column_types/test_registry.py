@@ -8,6 +8,7 @@ from lrisk_cli.tables.column_types.category import CATEGORY
 from lrisk_cli.tables.column_types.date import DATE
 from lrisk_cli.tables.column_types.nested import NESTED
 from lrisk_cli.tables.column_types.number import DURATION, INTEGER, NUMBER
+from lrisk_cli.tables.column_types.numerals import Written
 from lrisk_cli.tables.column_types.registry import (
     COLUMN_TYPES,
     DTYPES,
@@ -40,7 +41,9 @@ def test_text_is_what_most_of_its_cells_are(cells, found):
 def test_decimal_comma_and_missing_values_are_those_of_the_file():
     cells = pa.array(["1,5", "2,25", "n/a", "n/a", "n/a"])
     assert infer_type(cells) is CATEGORY
-    assert infer_type(cells, Spelling(",", ("n/a",))) is NUMBER
+    found = infer_type(cells, Spelling(",", ("n/a",)))
+    assert found.kind == "number"
+    assert found.written == Written(",")
 
 
 @pytest.mark.parametrize(
