@@ -222,7 +222,8 @@ def main() -> None:
     for name, percents in clean.items():
         percent = float(np.mean(percents))
         rows.append(_row("clean", f"{name}, per cent flagged", percent, good=percent <= CLEAN))
-    benchmark.finish([*rows, *flat_rows(n_seeds)])
+    rows += flat_rows(n_seeds)
+    benchmark.finish([*rows, _row("seeds", "from 100 on", float(n_seeds))])
 
 
 if __name__ == "__main__":
