@@ -7,7 +7,9 @@ from lrisk_cli.clusters.options import parse_clusters
 from lrisk_cli.design.options import MAX_CATEGORIES, Columns
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.evaluation.checks import make_checks
+from lrisk_cli.evaluation.group_gates import make_canonical
 from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.options.grouping import Grouping
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, spell_metric
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.losses.registry import AUTO, parse_loss
@@ -45,17 +47,26 @@ class RankedBy:
 
 
 def make_job(
-    data: Data, by: RankedBy, gates: Gates, output: DetectionOutput, *, html: str | None
+    data: Data,
+    by: RankedBy,
+    gates: Gates,
+    output: DetectionOutput,
+    *,
+    html: str | None,
+    grouping: Grouping | None = None,
 ) -> Job:
     """What the options ask for; impossible ones, and idle ones, are refused."""
     refuse_idle(by, output)
     columns, detection, fit = by.columns, by.detection, by.make_fit()
+    groups = () if grouping is None else grouping.columns
     how = replace(
         suit_columns(columns.parse(), fit.loss),
         intercept=columns.target is not None and columns.intercept,
+        by=groups,
         scaling=(Scaling.DEVIATION if columns.standardize is Standardize.NONE else Scaling.MAD),
     )
-    checks = make_checks(gates, "detect-outliers", lambda metric: spell_metric(metric, OF_CLUSTERS))
+    canonical = make_canonical(lambda metric: spell_metric(metric, OF_CLUSTERS), groups)
+    checks = make_checks(gates, "detect-outliers", canonical)
     return Job(
         data=data.parse(),
         dtypes=columns.dtypes,
@@ -68,6 +79,7 @@ def make_job(
         unseen=columns.unseen,
         top=output.top,
         checks=checks,
+        by=groups,
         output=output.output,
         save_model=output.save_model,
         html=html,

@@ -89,7 +89,7 @@ def make_job(
         ),
         fits[0].loss,
     )
-    _refuse_weights(design, robust=model.robust, theory=output.theory)
+    _refuse_weights(design, theory=output.theory)
     return Job(
         data=data.parse(),
         dtypes=columns.dtypes,
@@ -134,15 +134,9 @@ def check_groups(
             )
 
 
-def _refuse_weights(columns: DesignOptions, *, robust: bool, theory: bool) -> None:
+def _refuse_weights(columns: DesignOptions, *, theory: bool) -> None:
     """Refuse weights of rows or classes where a fit does not take them."""
-    if not columns.weighting.asked:
-        return
-    if robust:
-        raise InvalidOption(
-            "robust", f"judges rows that count alike; leave out it, or {opt('weight')}"
-        )
-    if theory:
+    if columns.weighting.asked and theory:
         raise InvalidOption(
             "theory", f"has theorems on rows that count alike; leave out it, or {opt('weight')}"
         )

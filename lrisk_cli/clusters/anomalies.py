@@ -10,7 +10,7 @@ A cluster of few rows, or one that is the tail of another, is no cluster that ro
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from lrisk_cli.clusters.samples import sample_rows
 from lrisk_cli.clusters.scatter import Shape, deviates, nearest_shape
 from lrisk_cli.native.threads import one_thread
 from lrisk_cli.rows.rows import Rows
-from lrisk_cli.types import Array, Codes, Flags
+from lrisk_cli.types import Array, Codes, Flags, Index
 
 SHAPES = Shapes(100.0, relative=True)
 # A cluster has at least a tenth of the rows, or half as many as each of k equal ones.
@@ -54,6 +54,11 @@ class Anomalies:
     chosen: Mixture
     tried: tuple[Mixture, ...]
     minor: float
+
+    def of_rows(self, copies: Index) -> "Anomalies":
+        """Of the rows whose first copies these are."""
+        names = ("clusters", "losses", "far", "lonely", "grouped")
+        return replace(self, **{name: getattr(self, name)[copies] for name in names})
 
     @property
     def unusual(self) -> float:

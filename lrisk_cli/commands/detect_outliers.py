@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 from lrisk_cli.commands.gate_results import conclude, only_file, unnamed
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary, without
-from lrisk_cli.design.options import WEIGHTS, Columns
+from lrisk_cli.design.options import Columns
 from lrisk_cli.evaluation.options.gates import Gates
+from lrisk_cli.evaluation.options.grouping import Grouping
 from lrisk_cli.evaluation.registry import OF_CLUSTERS, list_metrics
 from lrisk_cli.features.options import KernelOptions
 from lrisk_cli.models.options import Penalty, RowLoss
@@ -24,7 +25,8 @@ TARGET = (
 )
 FAIL_ON = (
     "Exit with 1 if this holds, for example 'outlier_fraction>0.05'; repeatable. "
-    f"{list_metrics(OF_CLUSTERS)}, any risk of the losses."
+    f"{list_metrics(OF_CLUSTERS)}, any risk of the losses. With `by`, 'worst:METRIC', 'gap:METRIC' "
+    "and 'group[COLUMN=VALUE]:METRIC'."
 )
 
 
@@ -32,7 +34,7 @@ def detect_outliers(
     data: Data,
     columns: Annotated[
         Columns,
-        without("scaling", *WEIGHTS),
+        without("scaling", "class_weight"),
         vary("target", help=TARGET),
         vary("missing", shown="as in the fit, or error"),
         vary("unseen", shown="as in the fit, or error"),
@@ -41,6 +43,7 @@ def detect_outliers(
     loss: RowLoss,
     penalty: Penalty,
     kernel: KernelOptions,
+    grouping: Grouping,
     gates: Annotated[Gates, vary("fail_on", help=FAIL_ON)],
     output: DetectionOutput,
     page: Page,
@@ -73,7 +76,7 @@ def detect_outliers(
     from lrisk_cli.reports.progress import ProgressDisplay
 
     by = RankedBy(columns, detection, loss, penalty, kernel, seed.seed)
-    job = make_job(data, by, gates, output, html=page.html)
+    job = make_job(data, by, gates, output, html=page.html, grouping=grouping)
     with ProgressDisplay("detect-outliers", quiet=messages.quiet, bar=messages.progress) as report:
         found = run(job, report, force=files.force)
         _write_page(page.html, found)

@@ -95,8 +95,8 @@ class Design:
         return replace(
             self,
             rows=self.rows.take(rows),
-            y=self.y[rows],
-            targets=self.targets[rows],
+            y=self.y[rows] if len(self.y) else self.y,
+            targets=self.targets[rows] if len(self.targets) else self.targets,
             row_numbers=self.row_numbers[rows],
             ids=None if self.ids is None else self.ids.take(arrow_of(rows)),
             exposure=None if self.exposure is None else self.exposure[rows],

@@ -124,7 +124,7 @@ def evaluate_clusters(
     )
 
 
-def weighted_flags(flags: Flags, weights: Array | None) -> Flags | Array:
+def weighted_flags(flags: Flags | Array, weights: Array | None) -> Flags | Array:
     """Numbers whose mean is the fraction of the weight of the rows that are flagged. (n,)."""
     return flags if weights is None else flags * (weights / weights.mean())
 

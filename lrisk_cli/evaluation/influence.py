@@ -143,7 +143,8 @@ def wilson(q: float, n: float) -> Ends:
     """Wilson's interval of a fraction of n rows."""
     middle, width = q + Z * Z / (2 * n), Z * sqrt(q * (1.0 - q) / n + Z * Z / (4.0 * n * n))
     below = 1.0 + Z * Z / n
-    return max((middle - width) / below, 0.0), min((middle + width) / below, 1.0)
+    low, high = (middle - width) / below, (middle + width) / below
+    return (low if q > 0.0 else 0.0), (high if q < 1.0 else 1.0)
 
 
 def _rmse(rows: ScoredGroup, value: float) -> Ends | None:

@@ -5,12 +5,13 @@ The column is the one asked for, or else that by which the fit counted rows, whe
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from lrisk_cli.design.weights import Weighting, effective_rows, total_weight
 from lrisk_cli.errors import InvalidOption, opt
+from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.weight_record import WeightRecord
 from lrisk_cli.names import WeightKind
@@ -19,6 +20,9 @@ from lrisk_cli.types import Array
 
 if TYPE_CHECKING:
     from lrisk_cli.evaluation.class_errors import Counts
+
+
+AnyModel = TypeVar("AnyModel", bound=Model | ClusterModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +60,15 @@ class RowCounting:
 ALIKE = RowCounting(None, WeightKind.FREQUENCY, asked=False)
 
 
-def choose_weights(path: str, model: Model, asked: Weighting) -> tuple[Model, RowCounting]:
+def choose_weights(path: str, model: AnyModel, asked: Weighting) -> tuple[AnyModel, RowCounting]:
     """The model that reads the weights of new rows, and what they are. path: of the model."""
-    recorded = model.weight
+    recorded = model.weight if isinstance(model, Model) else model.fit.weight
     column = asked.column
     if column is None and recorded is not None:
         column = recorded.column
     if column is None:
         return model, ALIKE
-    if column == model.target.name:
+    if isinstance(model, Model) and column == model.target.name:
         raise InvalidOption("weight", f": '{column}' is the target of {path}")
     kind = asked.kind
     if asked.column is None and recorded is not None:
@@ -74,8 +78,8 @@ def choose_weights(path: str, model: Model, asked: Weighting) -> tuple[Model, Ro
 
 
 def suit_table(
-    model: Model, counting: RowCounting, table: Table
-) -> tuple[Model, RowCounting, tuple[str, ...]]:
+    model: AnyModel, counting: RowCounting, table: Table
+) -> tuple[AnyModel, RowCounting, tuple[str, ...]]:
     """The same for a table that may lack the column of the fit, and what to know about it."""
     if counting.column is None:
         return model, counting, ()

@@ -1,11 +1,12 @@
 """Clusters: they take in batches of rows, and are kept as plain JSON beside the linear models."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict as fields
+from msgspec.structs import replace as replace_record
 from numpy.typing import NDArray
 
 from lrisk_cli import __version__
@@ -185,6 +186,13 @@ def make_shape_model(design: Design, found: Anomalies, seed: int) -> ClusterMode
         ),
         scatters=found.scatters,
     )
+
+
+def count_rows_of(model: ClusterModel, design: Design, clusters: Codes) -> ClusterModel:
+    """A model of copies of rows with the counts of the rows themselves. clusters: theirs, (n,)."""
+    record = replace_record(model.fit, rows_used=design.rows.shape[0], weight=weight_record(design))
+    sizes = np.bincount(clusters, minlength=len(model.centres))
+    return replace(model, sizes=sizes.astype(np.int64), fit=record)
 
 
 def save_clusters(path: str | Path, model: ClusterModel) -> None:

@@ -16,6 +16,7 @@ from lrisk_cli.errors import InvalidOption, join_words, opt
 from lrisk_cli.features.features import FeatureOptions, Features, build_features, check_features
 from lrisk_cli.losses.base import Loss
 from lrisk_cli.losses.registry import LossChoice
+from lrisk_cli.models.copies import alike_notes, copies_of
 from lrisk_cli.models.kept_rows import check_kept_classes, check_kept_rows
 from lrisk_cli.models.model import Model, invalid_target
 from lrisk_cli.models.model_file import FitRecord, FitStart
@@ -182,6 +183,10 @@ def fit_design(
     target = design.encoding.target
     loss = choose_loss(options.loss, target)
     check_loss(options.solver.solver, loss)
+    copies = copies_of(design) if options.robust else None
+    if copies is not None:
+        fitted = fit_design(copies.design, options, report)
+        return Fitted(*copies.of_rows(fitted.model, fitted.solution), fitted.notes)
     features = features or make_features(design, options, report)
     _check_targets(design, loss)
     problem = state_problem(design, options, features)
@@ -239,7 +244,8 @@ def _fit_robustly(
         robust=solved.record,
         weight=weight_record(design),
     )
-    return Fitted(model, solved.solution, (*features.notes, *solved.notes), inliers)
+    notes = (*features.notes, *solved.notes, *alike_notes(design))
+    return Fitted(model, solved.solution, notes, inliers)
 
 
 def _smearing(model: Model, design: Design) -> float | None:

@@ -4,11 +4,11 @@ Numbers: with t_i = sqrt(2 l_i) / s, s the scale of the errors of inliers and c 
 
     F(W) = (s^2 c^2 / 6) mean_i rho(t_i) + mu/2 ||W||^2,  rho(t) = 1 - (1 - (t/c)^2)^3, 1 beyond c,
 
-which is the mean of the losses for small errors and constant for large ones. Weighted fits with
-weights (1 - (t/c)^2)^2 / n never raise it; they start at the robust linear fit of `robust`. Rows of
-a group apart count by the probability that they do not belong to it, and after a fit by reweighted
-LTS its rows weigh 1 or 0. Classes: the mean of the losses, every row weighted by the probability
-that its label was not swapped.
+which is the mean of the losses for small errors and constant for large ones; rows with masses count
+m_i / M, not 1 / n. Weighted fits with weights (1 - (t/c)^2)^2 / n never raise it; they start at the
+robust linear fit of `robust`. Rows of a group apart count by the probability that they do not
+belong to it, and after a fit by reweighted LTS its rows weigh 1 or 0. Classes: the mean of the
+losses, every row weighted by the probability that its label was not swapped.
 """
 
 from dataclasses import dataclass
@@ -125,7 +125,7 @@ def _require_rows(label: str, n_rows: int, judgement: Judgement) -> None:
 
 
 def _fit_classes(problem: Problem, inliers: InlierWeights, limits: Limits) -> Solution:
-    lam = inliers.weights / len(inliers.weights)
+    lam = _per_row(problem, inliers.weights)
     start = np.zeros(problem.shape)
     at_zero = problem.weighted_value(start, problem.margins(start), lam)
     W, passes = weighted_minimiser(
@@ -149,7 +149,7 @@ def _fit_numbers(
     """
     n = problem.n_rows
     first, trust = _first_weights(judged)
-    W, passes = _weighted(problem, first / n, np.zeros(problem.shape), limits)
+    W, passes = _weighted(problem, _per_row(problem, first), np.zeros(problem.shape), limits)
     sizes = _sizes(problem, W)
     scale = judged.scale
     linear = problem.rows.shape[1] == len(judged.fit.beta) if judged.fit is not None else False
@@ -162,12 +162,13 @@ def _fit_numbers(
         method = "exact fit"
     scale = max(scale, LEAST_SCALE * float(np.abs(sizes).max()), np.finfo(np.float64).tiny)
     fixed = method != "MM"
-    lam, done = first / n, fixed
+    lam, done = _per_row(problem, first), fixed
     n_fits = 1
     dear = n * float(problem.shape[0]) ** 2 > DEAR
     settled = SETTLED_DEAR if dear else SETTLED
     while not done and n_fits < MOST_FITS and perf_counter() < limits.deadline:
-        lam = np.where(judged.alone, 1.0, weight(sizes / scale, FIT_TUNING) * trust) / n
+        counted = np.where(judged.alone, 1.0, weight(sizes / scale, FIT_TUNING) * trust)
+        lam = _per_row(problem, counted)
         W, more = _weighted(problem, lam, W, limits)
         before, sizes = sizes, _sizes(problem, W)
         done = float(np.abs(sizes - before).max()) <= settled * scale
@@ -176,7 +177,8 @@ def _fit_numbers(
     if fixed:
         bounded = first * 0.5 * np.square(sizes)
     plain = problem.loss.values(problem.margins(W), problem.y)
-    value = float(np.where(judged.alone, plain, bounded * trust).mean()) + problem.penalty(W)
+    losses = np.where(judged.alone, plain, bounded * trust)
+    value = problem.mean(losses) + problem.penalty(W)
     status = _status(judged, method, lam, n_fits) if done else f"not converged: after {n_fits} fits"
     return _solution(W, lam, value, status, float(passes), done=done), scale, method
 
@@ -187,6 +189,11 @@ def _first_weights(judged: Judgement) -> tuple[Array, Array]:
     if judged.fit is not None:
         first[~judged.alone] = judged.fit.weights
     return first, np.where(judged.kinds == GROUP, judged.weights, 1.0)
+
+
+def _per_row(problem: Problem, counted: Array) -> Array:
+    """What each row counts, at most 1, as its weight: over n, or times m / M. (n,)."""
+    return counted / problem.n_rows if problem.masses is None else counted * problem.even
 
 
 def _weighted(problem: Problem, lam: Array, near: Array, limits: Limits) -> tuple[Array, int]:

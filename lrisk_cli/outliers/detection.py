@@ -8,13 +8,16 @@ import numpy as np
 import pyarrow as pa
 
 from lrisk_cli.design.raw_rows import RowCounts
+from lrisk_cli.evaluation.cluster_evaluation import weighted_flags
 from lrisk_cli.evaluation.gates import GateResult
+from lrisk_cli.evaluation.group_figures import ByGroup
 from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.metrics import Figures, risk_figures
 from lrisk_cli.evaluation.rankings import largest_first, rank_order
 from lrisk_cli.evaluation.registry import figures_of
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model
+from lrisk_cli.models.weight_record import WeightRecord
 from lrisk_cli.outliers.diagnosis import Diagnosis
 from lrisk_cli.outliers.reasons import Reasons
 from lrisk_cli.outliers.subjects import ExplainedRows, Subject
@@ -60,6 +63,12 @@ class RankedRows:
     names_all: bool
     top: Sequence[TopRow]
 
+    @property
+    def shares(self) -> Flags | Array:
+        """How much of each row is an outlier. (n,)."""
+        ranked = self.subject.ranked
+        return self.outliers if ranked is None else ranked.shares
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outliers:
@@ -90,6 +99,8 @@ class Outliers:
     timings: Mapping[str, float]
     warnings: Warnings = ()
     shown: Sequence[TopRow] = ()
+    weight: WeightRecord | None = None
+    by_group: ByGroup | None = None
     diagnosis: Diagnosis | None = None
     ranking: Sequence[Mapping[str, Any]] = ()
 
@@ -189,6 +200,8 @@ def ranking_parts(ranked: RankedRows, losses: Array) -> Iterator[dict[str, Any]]
         }
         if explained.ids is not None:
             columns["id"] = explained.ids.take(pa.array(indices))
+        if subject.weights is not None:
+            columns["row_weight"] = subject.weights[indices]
         yield columns | {
             "loss": losses[indices],
             "score": subject.scores(losses, indices),
@@ -213,13 +226,33 @@ def _reason_columns(reasons: Reasons, explained: Index, indices: Index) -> dict[
     return columns
 
 
-def outlier_figures(ranked: RankedRows, ascending: Array, spectra: Sequence[Spectrum]) -> Figures:
-    """What gates can ask for. ascending: sorted losses, (n,)."""
+def outlier_figures(
+    ranked: RankedRows,
+    ascending: Array,
+    spectra: Sequence[Spectrum],
+    masses: Array | None = None,
+) -> Figures:
+    """What gates can ask for. ascending, masses: sorted losses, and the weights of their rows."""
+    subject = ranked.subject
     return {
-        **figures_of(ranked.outliers, [Needs.FLAGS]),
-        **figures_of(ranked.subject.rows, [Needs.ROWS, Needs.CELLS]),
-        **risk_figures(ascending, spectra),
+        **figures_of(weighted_flags(ranked.shares, subject.weights), [Needs.FLAGS]),
+        **figures_of(subject.rows, [Needs.ROWS, Needs.CELLS]),
+        **risk_figures(ascending, spectra, masses),
     }
+
+
+def outlier_groups(
+    ranked: RankedRows, losses: Array, spectra: Sequence[Spectrum]
+) -> ByGroup | None:
+    """The same of each group, where columns of groups are named. losses: reading order, (n,)."""
+    subject = ranked.subject
+    if subject.groups is None:
+        return None
+    from lrisk_cli.outliers.groups import figures_by_group
+
+    return figures_by_group(
+        subject.groups, losses, ranked.shares, spectra, subject.weights, subject.counting.kind
+    )
 
 
 def score_curve(subject: Subject, ascending: Array) -> Array:

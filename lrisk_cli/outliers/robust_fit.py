@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design.design import Design
 from lrisk_cli.errors import opt
+from lrisk_cli.models.copies import Copies, copies_of
 from lrisk_cli.models.fitting import FitOptions, Fitted, fit_design, inlier_weights_of, score_design
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.robust_fit import robust_notes
@@ -42,13 +43,28 @@ class RankedScores:
     """Scores of all rows, what each is called (a position in KINDS), and the cells found wrong.
 
     scores: (n,); kinds: (n,). firsts: (n,) what a reason names first: 0 the target, k + 1 feature
-    k, -1 what contributes most.
+    k, -1 what contributes most. Of rows that were judged as copies, (n,) each: copies, the one that
+    the cells are of; called, the fraction of them that are outliers.
     """
 
     scores: Array
     kinds: NDArray[np.int8]
     firsts: NDArray[np.int32]
     cells: CellFindings
+    copies: Index | None = None
+    called: Array | None = None
+
+    def of_rows(self, copies: Copies) -> "RankedScores":
+        """Of the rows themselves, each as its first copy."""
+        at, counts = copies.firsts, np.bincount(copies.rows)
+        called: Array = np.bincount(copies.rows, self.outliers) / counts
+        kinds, firsts = self.kinds[at], self.firsts[at]
+        return RankedScores(self.scores[at], kinds, firsts, self.cells, at, called)
+
+    @property
+    def shares(self) -> Flags | Array:
+        """How much of each row is an outlier: all or none, but where copies differ. (n,)."""
+        return self.outliers if self.called is None else self.called
 
     @property
     def outliers(self) -> Flags:
@@ -57,8 +73,9 @@ class RankedScores:
 
     def describe(self, rows: Index) -> list[str]:
         """What is wrong with the cell that is named first; empty where that is none. (m,)."""
-        named = self.firsts[rows] == self.cells.places[rows]
-        each = zip(rows.tolist(), named.tolist(), strict=True)
+        at = rows if self.copies is None else self.copies[rows]
+        named = self.firsts[rows] == self.cells.places[at]
+        each = zip(at.tolist(), named.tolist(), strict=True)
         return [self.cells.describe(row) if first else "" for row, first in each]
 
 
@@ -88,8 +105,31 @@ def fit_robust(
     """The robust fit and its judgement; where the rows are too few for either, the plain fit.
 
     contamination: so many rows of the largest scores are outliers; None to judge. texts: of the
-    categories, as the table has them.
+    categories, as the table has them. Rows with whole frequencies are judged as their copies.
     """
+    copies = copies_of(design)
+    if copies is None:
+        return _fit_rows(design, options, contamination, report, texts)
+    texts = [each[copies.rows] for each in texts]
+    found = _fit_rows(copies.design, options, contamination, report, texts)
+    fitted, firsts = found.fitted, copies.firsts
+    return replace(
+        found,
+        fitted=Fitted(*copies.of_rows(fitted.model, fitted.solution), fitted.notes),
+        losses=found.losses[firsts],
+        ranked=found.ranked.of_rows(copies),
+        errors=np.unique(copies.rows[found.errors]),
+    )
+
+
+def _fit_rows(
+    design: Design,
+    options: FitOptions,
+    contamination: float | None,
+    report: Report,
+    texts: Sequence[Texts],
+) -> RobustFit:
+    """The same, every row judged alike."""
     inliers = inlier_weights_of(design, options)
     judged = inliers.judgement
     able = judged is None or judged.fit is not None

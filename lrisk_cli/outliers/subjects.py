@@ -1,6 +1,6 @@
 """Rows to be ranked and their losses: under a robust fit, a robust clustering, or a model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 
 from lrisk_cli.design.design import Design, DesignOptions, RawDesign, encode_design, read_design
 from lrisk_cli.design.encoding import EncodedBatch
+from lrisk_cli.design.groups import GroupCollector, RowGroups, find_group_columns
 from lrisk_cli.design.raw_rows import RAGGED
+from lrisk_cli.evaluation.row_weights import ALIKE, RowCounting, suit_table
+from lrisk_cli.evaluation.streams import Column
 from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows
 from lrisk_cli.models.cluster_fit import fit_shapes, require_numbers
-from lrisk_cli.models.cluster_model import ClusterModel
+from lrisk_cli.models.cluster_model import ClusterModel, count_rows_of
+from lrisk_cli.models.copies import JUDGED_ALIKE, alike_notes, copies_of, rows_of_copies
 from lrisk_cli.models.fitting import FitOptions
 from lrisk_cli.models.model import Model
 from lrisk_cli.models.row_digest import RowDigest
@@ -62,7 +66,9 @@ class Subject:
     rows, ascending, and whether to name all rows or only these -> `ExplainedRows`, with the reasons
     of these.
     ranked: scores and kinds of all rows where these are not functions of the losses. diagnose: the
-    errors of the rows beside their distances, if the target is of numbers.
+    errors of the rows beside their distances, if the target is of numbers. weights: how much the
+    rows count, (n,), if they do not count alike; counting: by which column; groups: of the rows,
+    where their columns are named.
     """
 
     model: Model | ClusterModel
@@ -73,6 +79,9 @@ class Subject:
     warnings: Warnings = ()
     ranked: RankedScores | None = None
     diagnose: Callable[[], Diagnosis | None] = lambda: None
+    weights: Array | None = None
+    counting: RowCounting = ALIKE
+    groups: RowGroups | None = None
 
     def scores(self, losses: Array, rows: slice | Index) -> Array:
         """The scores of some rows. losses: of all, in reading order."""
@@ -120,7 +129,7 @@ def fit_subject(
 
     subject = Subject(
         model, robust.threshold, rows, _explainer(design, reasons), notes,
-        ranked=robust.ranked, diagnose=diagnosis,
+        ranked=robust.ranked, diagnose=diagnosis, **_counted(design),
     )  # fmt: skip
     return subject, robust.losses
 
@@ -143,19 +152,28 @@ def cluster_subject(
     texts = tuple(raw.usable.rows.texts)  # which an encoded design lets go
     design, _ = encode_design(raw, columns)
     del raw
-    model, found = fit_shapes(label, design, ks, default_clusters(*design.rows.shape), seed)
-    threshold, ranked, distance = score_anomalies(design, texts, found, contamination, seed)
+    copies = copies_of(design)
+    whole = design if copies is None else copies.design
+    judged_texts = texts if copies is None else [each[copies.rows] for each in texts]
+    model, found = fit_shapes(label, whole, ks, default_clusters(*whole.rows.shape), seed)
+    threshold, ranked, distance = score_anomalies(whole, judged_texts, found, contamination, seed)
+    if copies is not None:
+        found, ranked = found.of_rows(copies.firsts), ranked.of_rows(copies)
+        model = count_rows_of(model, design, found.clusters)
     model = replace(model, outlier_distance=distance)
 
     def reasons(indices: Index) -> Reasons:
         few, firsts = design.rows.dense_rows(indices), ranked.firsts[indices]
         # Without a target, the features come first.
         firsts = np.where(firsts > 0, firsts - 1, -1).astype(np.int32)
-        cells = [ranked.cells.describe(row) for row in indices.tolist()]
+        at = indices if ranked.copies is None else ranked.copies[indices]
+        cells = [ranked.cells.describe(row) for row in at.tolist()]
         return explain_distances(model, few, found.clusters[indices], firsts, cells)
 
     explain = _explainer(design, reasons)
-    return Subject(model, threshold, rows, explain, design.notes, ranked=ranked), found.losses
+    notes = (*design.notes, *alike_notes(design))
+    subject = Subject(model, threshold, rows, explain, notes, ranked=ranked, **_counted(design))
+    return subject, found.losses
 
 
 def model_subject(
@@ -164,25 +182,46 @@ def model_subject(
     id_column: str | None,
     contamination: float | None,
     report: Report,
+    counting: RowCounting = ALIKE,
+    by: Sequence[str] = (),
 ) -> tuple[Subject, Array]:
     """A model, and the losses of the rows of a table, 8 bytes for each. (n,).
 
-    Rows are scored once; to explain some of them, the table is read again.
+    Rows are scored once; to explain some of them, the table is read again. by: what names the
+    columns of groups.
     """
     digest = RowDigest()
-    rows, usual, losses = _score(model, table, digest, report)
+    model, counting, counted = suit_table(model, counting, table)
+    collector = GroupCollector(find_group_columns(table, by)) if by else None
+    rows, usual, losses, weights = _score(model, table, digest, collector, report)
     check_largest(float(losses.max()))
+    copies = rows_of_copies(weights, counting.kind)
+    judged = losses if copies is None else losses[copies]
+    if weights is not None and copies is None:
+        counted = (*counted, JUDGED_ALIKE)
     goal = model.encoding.goal
     n_classes = 2 if goal is None else max(2, len(goal.classes))
-    threshold = _in_unit(model, find_threshold(losses, model.row_loss, contamination, n_classes))
+    threshold = _in_unit(model, find_threshold(judged, model.row_loss, contamination, n_classes))
     if isinstance(model, ClusterModel) and model.scatters is not None and contamination is None:
-        threshold = _beyond(model, losses, threshold)
+        threshold = _beyond(model, judged, threshold)
 
     def explain(indices: Index, name_all: bool) -> ExplainedRows:
         return _read_again(model, table, id_column, usual, indices, report, name_all=name_all)
 
     learned = warn_of_learned_rows(model.fit, digest.text) if isinstance(model, Model) else ()
-    return Subject(model, threshold, rows, explain, table.notes, learned), losses
+    groups = None if collector is None else collector.finish()
+    subject = Subject(
+        model, threshold, rows, explain, (*table.notes, *counted), learned,
+        weights=weights, counting=counting, groups=groups,
+    )  # fmt: skip
+    return subject, losses
+
+
+def _counted(design: Design) -> dict[str, Any]:
+    """How much the rows of a design count, and their groups, as a subject has them."""
+    by = design.weighting
+    counting = RowCounting(by.column, by.kind, asked=True)
+    return {"weights": design.weights, "counting": counting, "groups": design.groups}
 
 
 def _in_unit(model: Model | ClusterModel, found: Threshold) -> Threshold:
@@ -235,13 +274,26 @@ def _tally(raw: RawDesign, missing: Missing) -> RowTally:
 
 
 def _score(
-    model: Model | ClusterModel, table: Table, digest: RowDigest, report: Report
-) -> tuple[RowTally, Usual, Array]:
-    """One pass over the table: what became of its rows, an ordinary one, and their losses."""
+    model: Model | ClusterModel,
+    table: Table,
+    digest: RowDigest,
+    groups: GroupCollector | None,
+    report: Report,
+) -> tuple[RowTally, Usual, Array, Array | None]:
+    """One pass over the table: what became of its rows, an ordinary one, their losses and weights.
+
+    groups: takes the groups of the rows.
+    """
     rows, sample, kept = RowTally(), RowSample(SAMPLED_ROWS), Buffer(table.n_rows or 0)
-    used, columns = 0, columns_of(model.encoding)
+    by = () if groups is None else groups.columns
+    used, columns = 0, list(dict.fromkeys([*columns_of(model.encoding), *by]))
+    weights = None if model.encoding.weight is None else Column()
     for scored, _ in score_table(model, table, columns, None, rows, report, LOSS_BYTES):
         losses = scored.known_losses
+        if groups is not None:
+            groups.add(scored.batch, scored.kept)
+        if weights is not None and scored.weights is not None:
+            weights.add(scored.weights)
         if scored.targets is not None:
             digest.add(scored.encoded.rows, scored.targets)
         if used + len(losses) > kept.size:
@@ -253,7 +305,8 @@ def _score(
     rows.require_used(table.label, "evaluate")
     kept.resize(used)
     usual = usual_row(DenseRows(np.column_stack(sample.columns)), model.encoding)
-    return rows, learned_row(usual, model.encoding), kept.view()
+    of_rows = None if weights is None else weights.values
+    return rows, learned_row(usual, model.encoding), kept.view(), of_rows
 
 
 def _read_again(

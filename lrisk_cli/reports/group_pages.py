@@ -87,7 +87,11 @@ def _table(head: str, ordered: "list[GroupFigures]", by_group: "ByGroup") -> Tab
     names = by_group.metrics
     errors = names[names.index("max") + 1 :]
     metrics = ["mean", *(name for name in names if name == "superquantile:0.9"), *errors]
-    metrics = metrics[:MOST_FIGURES]
+    return groups_table(head, ordered, metrics[:MOST_FIGURES])
+
+
+def groups_table(head: str, ordered: "Sequence[GroupFigures]", metrics: "Sequence[str]") -> Table:
+    """A row for each group with these figures."""
     rows = [
         [
             spell_name(each.name),

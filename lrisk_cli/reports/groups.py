@@ -32,7 +32,11 @@ def groups_grid(model: Model, by_group: "ByGroup", which: str = "") -> Grid:
     which: of the rows they are of, where there are several kinds.
     """
     lead = lead_metric(model, by_group)
-    metrics = _shown(lead, by_group.metrics)
+    return grid_of_groups(by_group, lead, _shown(lead, by_group.metrics), which)
+
+
+def grid_of_groups(by_group: "ByGroup", lead: str, metrics: Sequence[str], which: str = "") -> Grid:
+    """The same of these figures; lead: the first of them, which orders the groups."""
     intervals = any(each.intervals for each in by_group.groups)
     if intervals:
         metrics = metrics[:-1]

@@ -8,6 +8,8 @@ import numpy as np
 from lrisk_cli.errors import opt
 from lrisk_cli.outliers.diagnosis import OFF
 from lrisk_cli.reports.figures import Guide, Plot, Series, draw
+from lrisk_cli.reports.group_pages import dot_plot, groups_table, spread_table
+from lrisk_cli.reports.groups import spreads_of
 from lrisk_cli.reports.html import (
     Figure,
     Page,
@@ -20,7 +22,12 @@ from lrisk_cli.reports.html import (
     gates_section,
     notes_block,
 )
-from lrisk_cli.reports.outliers import describe_threshold, outlier_facts, top_grid
+from lrisk_cli.reports.outliers import (
+    GROUP_METRICS,
+    describe_threshold,
+    outlier_facts,
+    top_grid,
+)
 from lrisk_cli.types import Array
 
 if TYPE_CHECKING:
@@ -43,11 +50,24 @@ def outlier_page(found: "Outliers", command_line: str) -> Page:
         *gates_section(found.gate_results),
         Section("Scores", figures),
         Section("The first rows of the ranking", [_top_table(found)]),
+        *_groups(found),
         Section("What was done", [facts_block(outlier_facts(found))]),
     ]
     title = f"Outliers among {found.counts.used:,} rows"
     lead = f"{describe_threshold(found)}."
     return Page("detect-outliers", title, lead[:1].upper() + lead[1:], sections, command_line)
+
+
+def _groups(found: "Outliers") -> list[Section]:
+    """The fraction of outliers in each group, where there are any."""
+    by_group, lead = found.by_group, GROUP_METRICS[0]
+    if by_group is None:
+        return []
+    ordered, head = by_group.worst_first(lead), ", ".join(by_group.columns)
+    plot = dot_plot(ordered, lead, head, found.figures[lead])
+    spread = spread_table(spreads_of(by_group, GROUP_METRICS), len(by_group.groups))
+    table = groups_table(head, ordered, GROUP_METRICS)
+    return [Section("Groups", [draw(plot, "groups"), table, spread])]
 
 
 def score_plot(found: "Outliers") -> Plot:

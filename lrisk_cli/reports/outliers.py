@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from lrisk_cli.errors import opt
 from lrisk_cli.evaluation.worst_rows import MOST_SHOWN, name_row
 from lrisk_cli.models.cluster_model import ClusterModel
-from lrisk_cli.names import Task
+from lrisk_cli.models.model import Model
+from lrisk_cli.names import WORST_TENTH, Task
 from lrisk_cli.reports.clusters import cluster_fact, noise_facts
 from lrisk_cli.reports.facts import (
     Fact,
@@ -20,12 +21,23 @@ from lrisk_cli.reports.facts import (
     rows_fact,
     warnings_document,
 )
-from lrisk_cli.reports.model_facts import model_facts
+from lrisk_cli.reports.groups import (
+    grid_of_groups,
+    grid_of_spreads,
+    groups_document,
+    rest_of_groups,
+    spreads_of,
+)
+from lrisk_cli.reports.model_facts import model_facts, weight_facts
 from lrisk_cli.reports.terminal import print_facts, print_gates, print_grid, print_text
 from lrisk_cli.tables.places import is_standard_output, place_name
 
 if TYPE_CHECKING:
+    from lrisk_cli.evaluation.group_figures import ByGroup
     from lrisk_cli.outliers.detection import Outliers, TopRow
+
+# Figures of groups, the one that orders them first.
+GROUP_METRICS = ("outlier_fraction", "mean", WORST_TENTH)
 
 
 def print_outliers(found: "Outliers") -> None:
@@ -33,6 +45,8 @@ def print_outliers(found: "Outliers") -> None:
     print_facts([*outlier_facts(found), *note_facts(found.notes)])
     print()
     print_grid(top_grid(found), ragged=True)
+    if found.by_group is not None:
+        _print_groups(found.by_group)
     print_gates(found.gate_results)
     print()
     print_text(_whereabouts(found))
@@ -47,6 +61,7 @@ def outliers_document(found: "Outliers") -> dict[str, Any]:
         **document_of(outlier_facts(found)),
         "outliers": [_row_document(row, with_id=found.has_ids) for row in found.top],
         "metrics": found.figures,
+        **({} if found.by_group is None else groups_document(found.by_group)),
         "gates": gates_document(found.gate_results),
         "fit": found.model.fit.as_dict(),
         "ranking": found.ranking_path,
@@ -54,6 +69,16 @@ def outliers_document(found: "Outliers") -> dict[str, Any]:
         **warnings_document(found.warnings),
         "timings": dict(found.timings),
     }
+
+
+def _print_groups(by_group: "ByGroup") -> None:
+    """The groups with the largest fractions of outliers, and how far all are apart."""
+    print()
+    print_grid(grid_of_groups(by_group, GROUP_METRICS[0], GROUP_METRICS))
+    for sentence in rest_of_groups(by_group):
+        print_text(sentence)
+    print()
+    print_grid(grid_of_spreads(spreads_of(by_group, GROUP_METRICS)))
 
 
 def outlier_facts(found: "Outliers") -> list[Fact]:
@@ -70,6 +95,7 @@ def outlier_facts(found: "Outliers") -> list[Fact]:
     return [
         *_subject_facts(found),
         rows_fact(found.counts),
+        *([] if found.fitted and isinstance(found.model, Model) else weight_facts(found.weight)),
         Fact("outliers", describe_threshold(found), counted),
         *_kind_facts(found),
         Fact("score", _describe_score(found), {"scale": threshold.scale}),

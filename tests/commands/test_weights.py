@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.program import document, refusal, run_here
+from helpers.program import document, read_csv, refusal, run_here
 from lrisk_cli.cli import run
 
 N = 120
@@ -87,10 +87,75 @@ def test_a_row_of_weight_three_is_the_row_three_times(capsys, tables, how):
     assert weighed["rows"]["reasons"]["weight 0"] == N - weighed["rows"]["used"]
 
 
-def test_robust_fits_and_theory_refuse_weights(capsys, tables):
-    for option in ("--robust", "--theory"):
-        run = run_here(capsys, "fit", tables[0], *OF_NUMBERS, "--weight", "w", option)
-        assert f"{option} " in refusal(run, 2)
+def test_theory_refuses_weights(capsys, tables):
+    run = run_here(capsys, "fit", tables[0], *OF_NUMBERS, "--weight", "w", "--theory")
+    assert "--theory " in refusal(run, 2)
+
+
+@pytest.mark.parametrize("how", [OF_NUMBERS, (*OF_NUMBERS, "--kernel", "rbf"), OF_CLASSES])
+def test_robust_fits_are_those_of_the_copies(capsys, tables, how):
+    weighed, repeated = both(capsys, tables, *how, "--robust")
+    assert weighed["fit"]["objective"] == pytest.approx(repeated["fit"]["objective"], rel=1e-9)
+    same(weighed["training"], repeated["training"], 1e-6)
+    assert weighed["weight"]["column"] == "w"
+    used = weighed["rows"]["used"]
+    assert weighed["fit"]["rows_used"] == used < repeated["rows"]["used"]
+
+
+def test_robust_fits_count_importances_and_judge_rows_alike(capsys, tables):
+    """Equal importances change nothing; others count in the fit, and a note says how."""
+    table = Path(tables[1])
+    lines = table.read_text().splitlines()
+    even = table.with_name("even.csv")
+    even.write_text("\n".join([lines[0] + ",e", *(f"{line},7" for line in lines[1:])]) + "\n")
+    found = []
+    for extra in (("--weight", "e"), ("--exclude", "e")):
+        how = (*OF_NUMBERS, "--exclude", "w", "--robust", "--json", "--quiet", *extra)
+        kind = ("--weight-kind", "importance") if "--weight" in extra else ()
+        found.append(document(run_here(capsys, "fit", str(even), *how, *kind)))
+    one, other = found
+    assert one["fit"]["objective"] == pytest.approx(other["fit"]["objective"], rel=1e-12)
+    assert any("judged with every row alike" in note for note in one["notes"])
+    how = (*OF_NUMBERS, "--robust", "--json", "--quiet", "--weight", "w")
+    unlike = document(run_here(capsys, "fit", tables[0], *how, "--weight-kind", "importance"))
+    copies = document(run_here(capsys, "fit", tables[0], *how))
+    mean = unlike["training"]["mean"], copies["training"]["mean"]
+    assert mean[0] == pytest.approx(mean[1], rel=0.05)
+
+
+@pytest.mark.parametrize("how", [("--target", "y"), ("--target", "kind"), ()])
+def test_outliers_are_those_of_the_copies(capsys, tables, tmp_path, how):
+    weighed, repeated = tables
+    how = (*how, "--features", "u,v,t", "--by", "level", "--json", "--quiet", "--top", "400")
+    found, rankings = [], []
+    for table, extra in ((weighed, ("--weight", "w")), (repeated, ())):
+        ranking = tmp_path / f"{len(found)}.csv"
+        run = run_here(capsys, "detect-outliers", table, *how, *extra, "-o", str(ranking))
+        found.append(document(run))
+        rankings.append(read_csv(ranking.read_text()))
+    one, other = found
+    kinds = {"filled_rows", "missing_fraction", "n_rows", "rows_dropped"}
+    same(
+        {name: value for name, value in one["metrics"].items() if name not in kinds},
+        {name: value for name, value in other["metrics"].items() if name not in kinds},
+        1e-6,
+    )
+    assert one["threshold"] == pytest.approx(other["threshold"], rel=1e-6)
+    counted = sum(float(row["row_weight"]) for row in rankings[0])
+    assert counted == len(rankings[1])
+    rows, copies = ({int(row["row"]): row for row in each} for each in rankings)
+    first = 0
+    for number in sorted(rows):
+        mine, theirs = rows[number], copies[first]
+        assert float(mine["score"]) == pytest.approx(float(theirs["score"]), rel=1e-5, abs=1e-6)
+        assert mine["kind"] == theirs["kind"]
+        first += int(float(mine["row_weight"]))
+    for group, copied in zip(one["groups"], other["groups"], strict=True):
+        assert group["group"] == copied["group"]
+        assert group["uncertain"] == copied["uncertain"]
+        same(group["metrics"], copied["metrics"], 1e-6)
+        for name, ends in group["intervals"].items():
+            assert ends == pytest.approx(copied["intervals"][name], rel=1e-5, abs=1e-9)
 
 
 def test_weights_of_classes_change_the_fit_and_not_what_figures_are_of(capsys, tables, tmp_path):
