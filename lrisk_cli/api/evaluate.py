@@ -51,7 +51,7 @@ from lrisk_cli.evaluation.worst_rows import WorstRows
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.loading import load_beside, with_policies
 from lrisk_cli.models.model import Model
-from lrisk_cli.models.scoring import ROW_BYTES, RowTally, ScoredRows, score_table
+from lrisk_cli.models.scoring import ROW_BYTES, RowTally, ScoredRows, columns_of, score_table
 from lrisk_cli.models.weight_record import WeightRecord
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
@@ -168,6 +168,7 @@ class ClusterEvaluation:
     notes: Sequence[str] = ()
     warnings: Warnings = ()
     kept: dict[str, Any] | None = None
+    weight: WeightRecord | None = None
 
     @property
     def counts(self) -> RowCounts:
@@ -211,7 +212,6 @@ def _refuse_for_clusters(job: Job) -> None:
         ("held_out", job.held_out, "which hold out no rows"),
         ("interval", job.interval is not None, "which predict no target"),
         ("by", bool(job.by), "which are groups themselves"),
-        ("weight", job.weighting.asked, "whose rows count alike"),
     ):
         if asked:
             raise InvalidOption(option, f": {job.model} holds clusters, {why}; leave it out")
@@ -314,17 +314,22 @@ def _evaluate_clusters(
     checks = job.make_checks(lambda name: spell_metric(name, known))
     spectra = parse_risks([*job.risks, *checks.risks] or [model.risk])
     check_shape(job.page, job.model, model.encoding)
+    model, counting = choose_weights(job.model, model, job.weighting)
     table = _open(job, model, checks, force=force)
+    model, counting, counted = suit_table(model, counting, table)
     tally = LabelTally(f"{table.label}, column '{job.label}'", len(model.centres), job.inliers)
     views = RowViews(model.encoding.n_columns)
     kept, rows = _score_clusters(job, model, table, tally, views, report)
     losses, clusters = kept.joined("losses"), kept.joined("predictions")
-    agreement = None if job.label is None else tally.agreement(losses)
-    evaluated = evaluate_clusters(model, rows.counts, clusters, losses, agreement, spectra)
+    weights = None if model.encoding.weight is None else kept.joined("weights")
+    agreement = None if job.label is None else tally.agreement(losses, weights)
+    evaluated = evaluate_clusters(model, rows.counts, clusters, losses, agreement, spectra, weights)
     assigned = None
     if job.keep or job.losses is not None:
         outliers = kept.joined("outliers")
-        assigned = assignment_columns(kept.names, clusters, losses, outliers, model.spectrum)
+        assigned = assignment_columns(
+            kept.names, clusters, losses, outliers, model.spectrum, weights
+        )
     if job.losses is not None and assigned is not None:
         write_table(job.losses, assigned)
     warnings = warn_of_same_files(table.paths)
@@ -341,9 +346,10 @@ def _evaluate_clusters(
         paths=table.paths,
         worst=worst.clustered(),
         seen=views.seen(losses) if job.paged else None,
-        notes=table.notes,
+        notes=(*table.notes, *counted),
         warnings=warnings,
         kept=assigned,
+        weight=counting.record(weights),
     )
 
 
@@ -357,7 +363,7 @@ def _score_clusters(
 ) -> tuple[ScoredRows, RowTally]:
     """One pass over the table; the tally takes the labels, the views rows, if asked for."""
     kept, rows = ScoredRows(), RowTally()
-    columns = [*model.encoding.feature_names, *([] if job.label is None else [job.label])]
+    columns = [*columns_of(model.encoding), *([] if job.label is None else [job.label])]
     scoring = score_table(model, table, columns, job.id_column, rows, report, ROW_BYTES)
     for scored, ids in scoring:
         kept.add(scored, ids)
@@ -367,6 +373,6 @@ def _score_clusters(
             views.add(scored.rows, X, clusters, scored.known_losses, scored.outliers)
         if job.label is not None:
             cells: Any = scored.batch.columns[job.label]
-            tally.add(cells[scored.kept], clusters)
+            tally.add(cells[scored.kept], clusters, scored.weights)
     rows.require_used(table.label, "evaluate")
     return kept, rows

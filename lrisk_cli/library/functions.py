@@ -25,7 +25,7 @@ from lrisk_cli.api.quantile_report import run as run_quantiles
 from lrisk_cli.api.quantile_subjects import ComparedOptions
 from lrisk_cli.api.quantile_subjects import make_job as make_quantile_job
 from lrisk_cli.clusters.options import ClusterOutput, Clusters, ClusterSearch
-from lrisk_cli.design.options import WEIGHTS, Columns
+from lrisk_cli.design.options import Columns
 from lrisk_cli.evaluation.options.comparing import (
     ComparedModels,
     ComparisonSplits,
@@ -103,9 +103,10 @@ EVALUATE = Keywords(
 DETECT = Keywords(
     "detect_outliers",
     (
-        Group(Data), Group(Columns, without=("scaling", *WEIGHTS)), Group(Detection),
-        Group(RowLoss), Group(Penalty), Group(KernelOptions), Group(Gates, without=("github",)),
-        Group(DetectionOutput), Group(Page), Group(Files), Group(Seed), Group(Threads),
+        Group(Data), Group(Columns, without=("scaling", "class_weight")), Group(Detection),
+        Group(RowLoss), Group(Penalty), Group(KernelOptions), Group(Grouping),
+        Group(Gates, without=("github",)), Group(DetectionOutput), Group(Page), Group(Files),
+        Group(Seed), Group(Threads),
     ),
 )  # fmt: skip
 CLUSTER = Keywords(
@@ -239,7 +240,9 @@ def detect_outliers(data: Any, **options: Any) -> OutlierResult:
             of[Columns], of[Detection], of[RowLoss], of[Penalty], of[KernelOptions], of[Seed].seed
         )
         html = of[Page].html
-        job = make_detection_job(of[Data], by, of[Gates], of[DetectionOutput], html=html)
+        job = make_detection_job(
+            of[Data], by, of[Gates], of[DetectionOutput], html=html, grouping=of[Grouping]
+        )
         found = run_detection(replace(job, keep=True), silent, force=of[Files].force)
         if html is not None:
             from lrisk_cli.reports.outlier_page import outlier_page

@@ -71,6 +71,7 @@ def print_cluster_evaluation(found: "ClusterEvaluation") -> None:
         [
             cluster_fact(found.model, found.path),
             rows_fact(found.counts),
+            *weight_facts(found.weight),
             outliers_fact(found.model, found.evaluated),
             *note_facts(found.notes),
         ]
@@ -176,6 +177,7 @@ def cluster_evaluation_document(found: "ClusterEvaluation") -> dict[str, Any]:
             for j, (rows, outliers) in enumerate(each)
         ],
         **_evaluation_document(found.model, found.evaluated),
+        **document_of(weight_facts(found.weight)),
         "gates": gates_document(found.gate_results),
         **notes_document(found.notes),
         **warnings_document(found.warnings),

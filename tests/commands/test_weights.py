@@ -308,9 +308,15 @@ def test_clusters_count_weights(capsys, tables, tmp_path):
     how = ("-k", "3", "--label", "name", "--json", "--quiet")
     found = []
     for path, extra in ((weighed, ("--weight", "w")), (repeated, ("--exclude", "w"))):
-        run = run_here(capsys, "cluster", str(path), *how, *extra)
+        model = str(tmp_path / f"{path.stem}.json")
+        run = run_here(capsys, "cluster", str(path), *how, *extra, "-o", model)
         found.append(document(run))
     one, other = found
+    model = str(tmp_path / "weighed.json")
+    again = run_here(capsys, "evaluate", model, str(weighed), "--label", "name", "--json", "-q")
+    evaluated = document(again)
+    same(evaluated["metrics"], one["metrics"], 1e-9)
+    assert evaluated["weight"] == one["weight"]
     assert one["risk"] == other["risk"] != "mean"
     same(one["metrics"], other["metrics"], 1e-6)
     assert one["weight"]["sum"] == counts.sum()
