@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cached_property
@@ -81,7 +81,8 @@ class Keywords:
         hints = get_type_hints(group.kind)
         given = dict(group.defaults)
         for each in group.fields():
-            if each.name in values:
+            # None leaves an option to its default.
+            if values.get(each.name) is not None:
                 option: Option = each.metadata[OPTION]
                 given[each.name] = _value(each.name, hints[each.name], option, values[each.name])
         return group.kind(**given)
@@ -174,12 +175,17 @@ def model_of(given: Any, option: str = "model") -> Any:
 
     for each in (given, getattr(given, "model_", None), getattr(given, "model", None)):
         if isinstance(each, Model | ClusterModel):
-            return each
+            return as_loaded(each)
     raise InvalidOption(
         option,
         "takes a path, a result of fit or cluster, or a fitted estimator; got "
         f"{type(given).__qualname__}",
     )
+
+
+def as_loaded(model: Any) -> Any:
+    """The model as its file gives it: new rows need no weights."""
+    return replace(model, encoding=replace(model.encoding, weight=None))
 
 
 def _is_array(value: Any) -> bool:
@@ -190,8 +196,6 @@ def _is_array(value: Any) -> bool:
 def _value(name: str, hint: Any, option: Option, value: Any) -> Any:
     """A value as its field takes it; one of another type is refused."""
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    if value is None and type(None) in kinds:
-        return None
     if option.listed or any(get_origin(kind) is tuple for kind in kinds):
         return _texts(value, listed=option.listed)
     for kind in kinds:

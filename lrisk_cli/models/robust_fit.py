@@ -115,9 +115,13 @@ def _label_notes(labels: LabelJudgement | None) -> tuple[str, ...]:
     return ()
 
 
+class TooFewRowsError(DataError):
+    """No robust fit can tell outliers among so few rows."""
+
+
 def _require_rows(label: str, n_rows: int, judgement: Judgement) -> None:
     if judgement.fit is None:
-        raise DataError(
+        raise TooFewRowsError(
             f"{label}: {n_rows} rows are too few for a robust fit, which needs {FEWEST_ROWS} for "
             f"each column and two more; choose fewer {opt('features')}, or leave out "
             f"{opt('robust')}"

@@ -146,7 +146,17 @@ def cluster_subject(
 
     ks: numbers of clusters to try; none for the usual ones.
     """
-    raw = read_design(table, columns, report)
+    return subject_of_rows(read_design(table, columns, report), columns, ks, seed, contamination)
+
+
+def subject_of_rows(
+    raw: RawDesign,
+    columns: DesignOptions,
+    ks: tuple[int, ...],
+    seed: int,
+    contamination: float | None,
+) -> tuple[Subject, Array]:
+    """The same of rows that were read, which are used up."""
     require_numbers(raw)
     rows, label = _tally(raw, columns.missing), raw.label
     texts = tuple(raw.usable.rows.texts)  # which an encoded design lets go
