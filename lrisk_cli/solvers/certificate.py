@@ -78,6 +78,7 @@ def lower_bound(
     near: bool = True,
     precondition: Precondition | None = None,
     until: float = np.inf,
+    margins: Array | None = None,
 ) -> Bound:
     """Bound the optimum from below with the weights lam, repaired into P(sigma).
 
@@ -85,12 +86,12 @@ def lower_bound(
     the bound there is within `accuracy` of the best for these weights. If it is not, the minimiser
     is computed, with the help of `precondition` and no longer than `until` (see
     weighted_minimiser); if rounding alone may exceed `accuracy`, the bound is evaluated in
-    extended precision.
+    extended precision. margins: those of `start`, where they are known.
     """
     lam, excess = _repaired(problem, lam)
     if problem.loss.kinked:
         return _kinked_bound(problem, lam, excess, start, accuracy, until)
-    V, at = start, evaluate(problem, lam, start) if near else None
+    V, at = start, evaluate(problem, lam, start, margins) if near else None
     passes = 1 if near else 0
     if at is None or at.slack(problem.mu) > accuracy:
         known = InverseCurvature(precondition)
@@ -144,7 +145,12 @@ def _bound(
 
 
 def _repaired(problem: Problem, lam: Array) -> tuple[Array, float]:
-    """`repair_weights`, by masses where the rows have any, and by groups for risks of these."""
+    """`repair_weights`, by masses where the rows have any, and by groups for risks of these.
+
+    The mean allows one set of weights only, 1/n with its rounding.
+    """
+    if problem.flat and problem.masses is None and problem.grouped is None:
+        return problem.sigma, EPS
     if problem.grouped is not None:
         return repair_groups(lam, problem.grouped, repair_weights)
     if problem.masses is None:

@@ -42,15 +42,18 @@ def solve_mean(
         point = problem.at(W, solver_run.row_weighter)
         solver_run.passes += passes + 1.0
         solver_run.note(point.objective)
-        better = solver_run.offer(W, point.objective, point.smoothed)
+        better = solver_run.offer(W, point.objective, point.smoothed, point)
         needed = 0.1 * limits.tol * solver_run.gained
-        gradient = problem.gradient(W, point.margins, problem.even)
-        accurate = float(np.sum(gradient**2)) <= 2.0 * problem.mu * needed
+        # Squared losses are minimised as well as they can be, whatever the accuracy.
+        accurate = problem.loss.quadratic
+        if not accurate:
+            gradient = problem.gradient(W, point.margins, problem.even)
+            accurate = float(np.sum(gradient**2)) <= 2.0 * problem.mu * needed
         limit = solver_run.exhausted()
         if accurate or limit or (accuracy <= needed and not better):
             break
         accuracy = needed
-    solver_run.prove(problem.even, W)
+    solver_run.prove(problem.even, W, margins=point.margins)
     solver_run.note(point.objective)
     return solver_run.solution(limit or GAVE_OUT)
 

@@ -67,9 +67,12 @@ class Evaluation:
         return root * root * (1.0 + 1e-11)
 
 
-def evaluate(problem: Problem, lam: Array, V: Array) -> Evaluation:
-    """In double precision: one pass over all rows and two over the rows with weight."""
-    Z = problem.margins(V)
+def evaluate(problem: Problem, lam: Array, V: Array, margins: Array | None = None) -> Evaluation:
+    """In double precision: one pass over all rows and two over the rows with weight.
+
+    margins: those of V, where Problem.margins gave them.
+    """
+    Z = problem.margins(V) if margins is None else margins
     losses, coefs = problem.loss.minorants(Z, problem.y)
     value = float(core.compensated_dot(lam, losses)) + _penalty(problem, V)
     coefs *= lam[:, None]
@@ -163,8 +166,10 @@ def _lost(problem: Problem, lam: Array, coefs: Array) -> float:
     """By how much the gradient may be off because coefficients lam_i s_i underflowed."""
     one = coefs.shape[1] == 1
     below, lost = UNDERFLOWS[0 if one else 1]
-    small = (np.abs(coefs[:, 0]) if one else np.abs(coefs).min(axis=1)) < below
-    small &= lam > 0.0
+    sizes = np.abs(coefs[:, 0]) if one else np.abs(coefs).min(axis=1)
+    if sizes.min() >= below:
+        return 0.0
+    small = (sizes < below) & (lam > 0.0)
     if not small.any():
         return 0.0
     sums = problem.rows.magnitudes(small.astype(np.float64)[:, None])

@@ -178,6 +178,7 @@ class SolverRun:
         self.best = self.best_smoothed = np.inf
         self.at_zero = self.smoothed_at_zero = np.inf
         self.bound = self.smoothed_bound = -np.inf
+        self._best_point: Point | None = None
         self._V = self.W
         # For a falling risk, in words: in which sense the best point is stationary.
         self.settled: str | None = None
@@ -194,11 +195,14 @@ class SolverRun:
         self.at_zero, self.smoothed_at_zero = objective, smoothed
         self.offer(self.W, objective, smoothed)
 
-    def offer(self, W: Array, objective: float, smoothed: float) -> bool:
-        """Keep W if it is the best so far; whether it is."""
+    def offer(
+        self, W: Array, objective: float, smoothed: float, point: Point | None = None
+    ) -> bool:
+        """Keep W if it is the best so far; whether it is. point: what Problem.at makes of W."""
         if not smoothed < self.best_smoothed:
             return False
         self.W, self.best, self.best_smoothed = W, objective, smoothed
+        self._best_point = point
         return True
 
     def prove(
@@ -209,12 +213,13 @@ class SolverRun:
         near: bool = True,
         precondition: Precondition | None = None,
         below: Problem | None = None,
+        margins: Array | None = None,
     ) -> None:
         """Try for a better lower bound with the weights lam.
 
         start: a guess of where it is attained; near: the guess may be good enough as it is;
         precondition: what helps to find a better one. below: the problem with other losses, whose
-        lower bounds hold for this one and are to be used.
+        lower bounds hold for this one and are to be used. margins: those of the guess, if known.
         """
         assert not self.problem.falling  # noqa: S101  (the bound would be false)
         accuracy = 0.1 * self.limits.tol * self.gained
@@ -227,6 +232,7 @@ class SolverRun:
             near=near,
             precondition=precondition,
             until=self.limits.proof_deadline,
+            margins=margins,
         )
         self._V = bound.V
         # Losses are not negative: zero is a bound as well.
@@ -299,10 +305,11 @@ class SolverRun:
     def solution(self, why: str, *, step: float | None = None, halvings: int = 0) -> Solution:
         """The result; `why` tells what ended the run if the gap was not proved.
 
-        The best point is evaluated once more, so that what is reported does not depend on how the
-        solver kept its margins; where these had lost all digits, zero coefficients may be better.
+        The best point is evaluated once more if need be, so that what is reported does not depend
+        on how the solver kept its margins; where these had lost all digits, zero coefficients may
+        be better.
         """
-        point = self.problem.at(self.W, self.row_weighter)
+        point = self._best_point or self.problem.at(self.W, self.row_weighter)
         if not point.smoothed <= (1.0 + WORSE) * self.smoothed_at_zero:
             self.W = np.zeros(self.problem.shape)
             point = self.problem.at(self.W, self.row_weighter)
