@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from lrisk_cli.api.detect_outliers import Job
 from lrisk_cli.clusters.options import parse_clusters
-from lrisk_cli.design.options import MAX_CATEGORIES, Columns
+from lrisk_cli.design.options import Columns
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.evaluation.checks import make_checks
 from lrisk_cli.evaluation.group_gates import make_canonical
@@ -129,7 +129,7 @@ def _of_fits(by: RankedBy, output: DetectionOutput) -> dict[str, bool]:
         "features": columns.features is not None,
         "exclude": columns.exclude is not None,
         "dtype": bool(columns.dtype),
-        "max_categories": columns.max_categories != MAX_CATEGORIES,
+        "max_categories": columns.max_categories is not None,
         "dates": columns.dates not in (None, Dates.NUMBER),
         "standardize": columns.standardize is not Standardize.BOTH,
         "seed": by.seed != 0,

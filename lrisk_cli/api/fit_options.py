@@ -86,6 +86,7 @@ def make_job(
             divider=validation.divider,
             spare=_spare(output),
             scale_features=features.row_norm is RowNorm.NONE,
+            many_categories=all(map(_takes_many_columns, fits)),
         ),
         fits[0].loss,
     )
@@ -132,6 +133,19 @@ def check_groups(
                 "cv",
                 f"cannot choose by {risk}: a fold may lack groups; add {add} or another metric",
             )
+
+
+def _takes_many_columns(options: FitOptions) -> bool:
+    """Whether columns of X that are stored as codes cost little, be they thousands."""
+    risk, solver, loss = options.risk, options.solver.solver, options.loss
+    return (
+        options.features == FeatureOptions()
+        and not options.robust
+        and not isinstance(risk, GroupRisk)
+        and (risk.rising or risk.flat)
+        and solver in (SolverName.AUTO, SolverName.NEWTON, SolverName.LBFGS)
+        and (loss.is_auto or not loss.make(2).kinked)
+    )
 
 
 def _refuse_weights(columns: DesignOptions, *, theory: bool) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lrisk_cli.design.columns.base import CategoryLimits
 from lrisk_cli.design.groups import find_group_columns
 from lrisk_cli.design.weights import UNWEIGHTED, Weighting
 from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
@@ -10,6 +11,10 @@ from lrisk_cli.names import Dates, Missing, Scaling, Standardize, TargetScale, T
 from lrisk_cli.tables.column_types.number import NUMBER
 from lrisk_cli.tables.named_columns import find_columns
 from lrisk_cli.tables.table import Column, Table
+
+# Categories of a column that get a column of X each: in any fit, and where thousands cost little.
+FEW_CATEGORIES, MANY_CATEGORIES = 100, 10_000
+TWO_CLASSES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +28,9 @@ class DesignOptions:
     divider: the column by which rows are divided into folds, and the option that names it. spare:
     columns that have another use, by the option that names them; they are features only if named as
     such. by: texts that name the columns of groups, which are no features either unless named as
-    such. pixels: the features are grey values, so few whole numbers are no codes. on_scale: the
-    logarithm of the target that is fitted, if any. weighting: how much rows count.
+    such. max_categories: None for what costs little, see `category_limits`; many_categories:
+    thousands do. pixels: the features are grey values, so few whole numbers are no codes.
+    on_scale: the logarithm of the target that is fitted, if any. weighting: how much rows count.
     """
 
     target: str | None
@@ -34,7 +40,8 @@ class DesignOptions:
     task: Task = Task.AUTO
     missing: Missing = Missing.ERROR
     unseen: Unseen = Unseen.ERROR
-    max_categories: int = 100
+    max_categories: int | None = None
+    many_categories: bool = False
     dates: Dates = Dates.NUMBER
     standardize: Standardize = Standardize.BOTH
     scaling: Scaling = Scaling.DEVIATION
@@ -49,6 +56,16 @@ class DesignOptions:
     pixels: bool = False
     on_scale: TargetScale = TargetScale.NONE
     weighting: Weighting = UNWEIGHTED
+
+    def category_limits(self, n_classes: int) -> CategoryLimits:
+        """How many categories of a column get a column of X of their own, by cost unless named.
+
+        With several outputs second derivatives of many columns are expensive.
+        """
+        if self.max_categories is not None:
+            return CategoryLimits(self.max_categories, self.max_categories)
+        many = self.many_categories and n_classes <= TWO_CLASSES
+        return CategoryLimits(FEW_CATEGORIES, MANY_CATEGORIES if many else FEW_CATEGORIES)
 
 
 def choose_columns(

@@ -199,7 +199,7 @@ def encode_design(
         raw.features,
         train,
         options.missing,
-        options.max_categories,
+        options.category_limits(len(classes)),
         options.standardize is not Standardize.NONE and options.scale_features,
         options.scaling,
         # A distance would count a missing cell as a difference of its own.

@@ -7,6 +7,7 @@ import numpy as np
 from lrisk_cli.design.collected import block_rows
 from lrisk_cli.design.columns.base import (
     GAUSSIAN,
+    CategoryLimits,
     Feature,
     Learned,
     LearningRules,
@@ -142,7 +143,7 @@ def learn_features(
     columns: Sequence[Column],
     raw: RawRows,
     missing: Missing,
-    max_categories: int,
+    categories: CategoryLimits,
     scaled: bool,
     scaling: Scaling = Scaling.DEVIATION,
     *,
@@ -153,7 +154,7 @@ def learn_features(
     marked: a feature that is filled in where it is missing also gets an indicator of that.
     """
     impute = missing is Missing.IMPUTE
-    rules = LearningRules(impute, marked, scaled, max_categories, raw.weights)
+    rules = LearningRules(impute, marked, scaled, categories, raw.weights)
     numeric = [column for column in columns if column.numeric]
     fills = _learn_medians(label, numeric, raw.numbers, raw.weights) if impute else None
     n_missing = count_missing(raw.numbers) if impute and marked else np.zeros(len(numeric), int)

@@ -22,7 +22,6 @@ from lrisk_cli.tables.options import Names
 if TYPE_CHECKING:
     from lrisk_cli.design.design import DesignOptions
 
-MAX_CATEGORIES = 100
 # How much rows count.
 WEIGHTS = ("weight", "weight_kind", "class_weight")
 # What the option means where a model is given.
@@ -85,11 +84,12 @@ class Columns:
         shown=Unseen.ERROR.value,
         expert=True,
     )
-    max_categories: int = option(
-        MAX_CATEGORIES,
+    max_categories: int | None = option(
         metavar="N",
         minimum=1,
         help="Categories that get a column of their own; rarer ones share one.",
+        shown="100; in linear fits of rising risks to numbers or two classes up to 10000 that 20 "
+        "rows have",
         expert=True,
     )
     dates: Dates | None = option(

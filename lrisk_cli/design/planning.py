@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lrisk_cli.design.choosing import DesignOptions, choose_columns
-from lrisk_cli.design.columns.base import always_missing
+from lrisk_cli.design.columns.base import CategoryLimits, always_missing
 from lrisk_cli.design.columns.registry import FEATURES
 from lrisk_cli.design.encoding import find_missing, refuse_missing
 from lrisk_cli.design.exposure import check_exposure
@@ -95,12 +95,13 @@ def plan_design(
         report(Progress("read", batch.first_row + batch.n_rows, table.n_rows))
     weights.finish(table.label)
     survey.refuse_empty(table.label)
-    features = survey.features(options.max_categories)
-    layout = survey.layout(options.max_categories, intercept=options.intercept)
+    n_classes = survey.n_classes(options.task)
+    limits = options.category_limits(n_classes)
+    features, layout = survey.features(limits), survey.layout(limits, intercept=options.intercept)
     n_columns, row_bytes = layout.n_columns, layout.row_bytes
     counts = count_ragged(survey.counts(), ragged)
     table.allowance.check(table.label, counts.used, n_columns, row_bytes=row_bytes)
-    n_rows, n_classes = counts.used, survey.n_classes(options.task)
+    n_rows = counts.used
     n_values = values and values(n_rows)
     if n_values is not None:
         mapped = kernel_bytes(n_rows, n_values, flat=flat)
@@ -193,23 +194,23 @@ class _Survey:
             if self._used and not n_known and name != self._names[0]:
                 raise always_missing(label, name)
 
-    def features(self, max_categories: int) -> tuple[PlannedFeature, ...]:
+    def features(self, limits: CategoryLimits) -> tuple[PlannedFeature, ...]:
         """The columns of the design that each feature takes."""
-        return tuple(self._feature(column, max_categories) for column in self._columns)
+        return tuple(self._feature(column, limits) for column in self._columns)
 
-    def layout(self, max_categories: int, *, intercept: bool) -> Layout:
+    def layout(self, limits: CategoryLimits, *, intercept: bool) -> Layout:
         """How the rows will be stored."""
         spans: list[tuple[int, int]] = []
         first = 0
-        for column, feature in zip(self._columns, self.features(max_categories), strict=True):
+        for column, feature in zip(self._columns, self.features(limits), strict=True):
             survey, stop = self._surveys[column.name], first + feature.n_columns
-            spans += [(first + a, first + b) for a, b in survey.value_spans(max_categories)]
+            spans += [(first + a, first + b) for a, b in survey.value_spans(limits)]
             spans += [(stop - 1, stop)] if column.name in self._filled else []
             first = stop
         return make_layout(first + intercept, spans)
 
-    def _feature(self, column: Column, max_categories: int) -> PlannedFeature:
-        n_values = self._surveys[column.name].n_values(max_categories)
+    def _feature(self, column: Column, limits: CategoryLimits) -> PlannedFeature:
+        n_values = self._surveys[column.name].n_values(limits)
         n_columns = n_values + (column.name in self._filled)
         return PlannedFeature(column.name, column.kind, n_columns)
 

@@ -119,3 +119,33 @@ def test_the_memory_limit_counts_kernel_features(tmp_path, monkeypatch, capsys, 
         assert "and its kernel features take about" in said
         assert "more than --memory-limit 50 KB; pass a lower --rank" in said
     assert run([*fit, "--memory-limit", "100MB"]) == 0
+
+
+def test_thousands_of_common_categories_are_kept_where_they_cost_little(tmp_path):
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 130, 6000)
+    code[:40] = 500 + np.arange(40)  # rare ones
+    y = 0.01 * code + rng.standard_normal(6000)
+    rows = [f"k{c},{v:.4f},{v > 0.6},{int(3 * v) % 3}t" for c, v in zip(code, y, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["code,y,won,three", *rows]))
+    widths = {
+        "y": (131, []),
+        "won": (131, ["--risk", "superquantile:0.5"]),
+        "three": (101, ["--max-passes", "5"]),
+        "y:kernel": (101, ["--kernel", "rbf", "--rank", "20"]),
+        "y:falling": (101, ["--risk", "subquantile:0.9", "--max-passes", "5"]),
+        "y:named": (21, ["--max-categories", "20"]),
+    }
+    for name, (width, options) in widths.items():
+        target = name.partition(":")[0]
+        others = [each for each in ("y", "won", "three") if each != target]
+        command = ["fit", "t.csv", "--target", target, "--exclude", ",".join(others), *options]
+        plan = document(lrisk(tmp_path, *command, "--json", "--dry-run"))
+        assert {each["name"]: each["columns"] for each in plan["features"]} == {"code": width}, name
+        if name in ("y", "won"):
+            done = lrisk(tmp_path, *command, "--no-reference", "--json")
+            [note] = [note for note in document(done)["notes"] if "categories" in note]
+            assert note == (
+                "column 'code' has 170 categories; the 130 most frequent keep a column each, the "
+                "rest (40 of 6000 cells) share one"
+            )

@@ -1,9 +1,10 @@
 """What a feature is: a column of the table, learned once and encoded as columns of X ever after."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from itertools import islice
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from lrisk_cli.errors import DataError, opt
 from lrisk_cli.rows.rows import Rows
@@ -17,18 +18,38 @@ ABSENT = "(missing)"
 GAUSSIAN = 1.4826  # the standard deviation of a Gaussian, in median distances from its median
 
 
+# Rows that a category of a column with many of them has, to get a column of X of its own.
+COMMON_ROWS = 20
+
+
+class CategoryLimits(NamedTuple):
+    """Which categories of a column get a column of X of their own: `most` at most.
+
+    Those after the first `few`, by frequency, only if so many rows have them.
+    """
+
+    few: int
+    most: int
+    rows: int = COMMON_ROWS
+
+    def kept(self, counts: Sequence[int]) -> list[int]:
+        """The positions of those, where the counts are in the order of the frequencies."""
+        common = (at for at in range(self.few, len(counts)) if counts[at] >= self.rows)
+        return [*range(min(self.few, len(counts))), *islice(common, max(self.most - self.few, 0))]
+
+
 @dataclass(frozen=True, slots=True)
 class LearningRules:
     """How features are learned. impute: fill in missing cells. marked: add an indicator of them.
 
-    scaled: standardise numbers. max_categories: with a column of X of their own. weights: of the
+    scaled: standardise numbers. categories: with a column of X of their own. weights: of the
     rows, where they count for unlike much, (n,).
     """
 
     impute: bool
     marked: bool
     scaled: bool
-    max_categories: int
+    categories: CategoryLimits
     weights: Array | None = None
 
 
@@ -63,10 +84,10 @@ class ColumnSurvey(ABC):
         """Take some more cells, of which those of used rows count."""
 
     @abstractmethod
-    def n_values(self, max_categories: int) -> int:
+    def n_values(self, limits: CategoryLimits) -> int:
         """How many columns of X the values take."""
 
-    def value_spans(self, max_categories: int) -> tuple[tuple[int, int], ...]:
+    def value_spans(self, limits: CategoryLimits) -> tuple[tuple[int, int], ...]:
         """Start and stop of those that a code column can stand for; see `Feature.code_spans`."""
         return ()
 

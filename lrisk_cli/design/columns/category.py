@@ -1,5 +1,6 @@
 """Categories: a 0/1 column of X for each of the most frequent texts."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,6 +10,7 @@ import numpy as np
 from lrisk_cli.design.columns.base import (
     ABSENT,
     OTHER,
+    CategoryLimits,
     ColumnSurvey,
     Feature,
     FeatureKind,
@@ -51,7 +53,7 @@ class CategoryFeature(Feature):
         if len(seen) == 0:
             raise always_missing(label, name)
         ranked = sorted(seen, key=lambda code: (-sizes[code], cells.values[code]))
-        kept = ranked[: rules.max_categories]
+        kept = [ranked[at] for at in rules.categories.kept([int(counts[code]) for code in ranked])]
         feature = cls(
             name,
             categories=tuple(sorted(cells.values[code] for code in kept)),
@@ -167,22 +169,24 @@ class CategoryFeature(Feature):
 
 
 class CategorySurvey(ColumnSurvey):
-    """Remembers the categories that occur."""
+    """Counts the categories that occur."""
 
     def __init__(self) -> None:
-        self._seen: set[str] = set()
+        self._seen: Counter[str] = Counter()
 
     def add(self, cells: Any, used: Flags) -> None:
         """Take some more texts."""
         if isinstance(cells, Texts):
-            codes = cells.codes[(cells.codes >= 0) & used]
-            self._seen.update(cells.values[code] for code in np.unique(codes))
+            counts = np.bincount(cells.codes[(cells.codes >= 0) & used])
+            self._seen.update(
+                {cells.values[code]: int(counts[code]) for code in np.flatnonzero(counts)}
+            )
 
-    def n_values(self, max_categories: int) -> int:
+    def n_values(self, limits: CategoryLimits) -> int:
         """How many columns of X the values take."""
-        n_seen = len(self._seen)
-        return min(n_seen, max_categories) + (n_seen > max_categories)
+        n_kept = len(limits.kept(sorted(self._seen.values(), reverse=True)))
+        return n_kept + (len(self._seen) > n_kept)
 
-    def value_spans(self, max_categories: int) -> tuple[tuple[int, int], ...]:
+    def value_spans(self, limits: CategoryLimits) -> tuple[tuple[int, int], ...]:
         """All of them."""
-        return ((0, self.n_values(max_categories)),)
+        return ((0, self.n_values(limits)),)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lrisk_cli.design.columns.base import (
+    CategoryLimits,
     ColumnSurvey,
     FeatureKind,
     Learned,
@@ -120,11 +121,11 @@ class DateSurvey(ColumnSurvey):
         """Take some more days."""
         self._calendar.add(np.asarray(cells)[used])
 
-    def n_values(self, max_categories: int) -> int:
+    def n_values(self, limits: CategoryLimits) -> int:
         """How many columns of X the values take."""
         return 1 + len(self._calendar.parts)
 
-    def value_spans(self, max_categories: int) -> tuple[tuple[int, int], ...]:
+    def value_spans(self, limits: CategoryLimits) -> tuple[tuple[int, int], ...]:
         """Months and weekdays."""
         return _after_days(self._calendar.parts)
 

@@ -9,6 +9,7 @@ import numpy as np
 from lrisk_cli.design.columns.base import (
     ABSENT,
     GAUSSIAN,
+    CategoryLimits,
     ColumnSurvey,
     Feature,
     FeatureKind,
@@ -199,7 +200,7 @@ class NumberSurvey(ColumnSurvey):
     def add(self, cells: Any, used: Flags) -> None:
         """Nothing depends on the cells."""
 
-    def n_values(self, max_categories: int) -> int:
+    def n_values(self, limits: CategoryLimits) -> int:
         """How many columns of X the values take."""
         return 1
 

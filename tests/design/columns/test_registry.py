@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lrisk_cli.design.columns.base import LearningRules, NumberCells
+from lrisk_cli.design.columns.base import CategoryLimits, LearningRules, NumberCells
 from lrisk_cli.design.columns.category import CategoryFeature
 from lrisk_cli.design.columns.date import DateFeature
 from lrisk_cli.design.columns.number import NumberFeature
@@ -11,7 +11,7 @@ from lrisk_cli.design.columns.registry import FEATURES, feature_from_json
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.column_types.registry import COLUMN_TYPES
 
-RULES = LearningRules(impute=True, marked=True, scaled=True, max_categories=2)
+RULES = LearningRules(impute=True, marked=True, scaled=True, categories=CategoryLimits(2, 2))
 DAYS = np.array([18262.0, 18293.25, np.nan, 18500.5])
 LEARNED = {
     "number": NumberFeature.learn("t", "x", NumberCells(DAYS, 5.0, 2.0, 4.0, 1), RULES).feature,
@@ -81,4 +81,31 @@ def test_a_survey_counts_the_columns_that_learning_makes(kind):
         survey.add(Texts(np.array([0, 1, 0, 2, -1], np.int32), ["b", "a", "z"]), used)
     else:
         survey.add(DAYS, used[:4])
-    assert survey.n_values(2) == LEARNED[kind].n_values
+    assert survey.n_values(CategoryLimits(2, 2)) == LEARNED[kind].n_values
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_common_categories_keep_a_column_each_beyond_the_first_few(weighted):
+    counts = {"a": 50, "b": 40, "c": 9, "d": 30, "e": 25, "f": 3, "g": 20}
+    values = sorted(counts)
+    codes = np.repeat(np.arange(len(values)), [counts[v] for v in values]).astype(np.int32)
+    weights = np.where(codes == 5, 100.0, 1.0) if weighted else None  # f weighs most
+    cells = Texts(codes, values)
+
+    def kept(limits: CategoryLimits) -> tuple[str, ...]:
+        rules = LearningRules(
+            impute=False, marked=False, scaled=True, categories=limits, weights=weights
+        )
+        return CategoryFeature.learn("t", "c", cells, rules).feature.categories
+
+    first = ("a", "f") if weighted else ("a", "b")
+    assert kept(CategoryLimits(2, 2)) == first
+    assert kept(CategoryLimits(2, 100)) == tuple(sorted({*first, "a", "b", "d", "e", "g"}))
+    assert len(kept(CategoryLimits(2, 4))) == 4
+    assert kept(CategoryLimits(100, 100)) == tuple(values)
+    survey = CategoryFeature.survey()
+    for part in (slice(None, 60), slice(60, None)):
+        survey.add(Texts(codes[part], values), np.ones(len(codes[part]), bool))
+    for limits in (CategoryLimits(2, 100), CategoryLimits(2, 4), CategoryLimits(7, 7)):
+        if not weighted:
+            assert survey.n_values(limits) == len(kept(limits)) + (len(kept(limits)) < 7)
