@@ -32,6 +32,7 @@ from lrisk_cli.models.cluster_model import ClusterModel, save_clusters
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.kept_columns import find_kept, with_kept
 from lrisk_cli.tables.options import Data
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
 from lrisk_cli.warnings import Warnings, count_warnings
@@ -56,6 +57,7 @@ class Job:
     page: PageOptions | None
     checks: Checks
     keep: bool = False
+    copied: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> tuple[str | None, ...]:
@@ -97,6 +99,7 @@ def make_job(
         assignments=output.assignments,
         page=parse_page(html, image_shape),
         checks=make_checks(gates, "cluster", lambda text: spell_metric(text, known)),
+        copied=columns.parse_keep(output.assignments, "assignments"),
     )
 
 
@@ -125,6 +128,7 @@ def run(job: Job, report: Report, *, force: bool) -> Clustered:
             check_output(path, force=force, table=path == job.assignments)
     table = open_table(job.data, dtypes=job.dtypes)
     check_apart(job.outputs, table.paths)
+    kept_names = find_kept(table, job.copied, job.columns.id_column)
     raw = read_design(table, job.columns, report)
     require_numbers(raw)
     clock.lap("read_s")
@@ -143,7 +147,8 @@ def run(job: Job, report: Report, *, force: bool) -> Clustered:
         save_clusters(job.output, model)
     kept = None
     if job.keep or job.assignments is not None:
-        kept = _assignment_columns(design, placed, model.spectrum)
+        columns = _assignment_columns(design, placed, model.spectrum)
+        kept = with_kept(columns, table, kept_names)
     if job.assignments is not None and kept is not None:
         write_table(job.assignments, kept)
     clock.lap("write_s")
@@ -196,11 +201,8 @@ def _compare(
 
 
 def _assignment_columns(design: Design, placed: Assignment, risk: Spectrum) -> dict[str, Any]:
-    names: dict[str, Any] = {"row": design.row_numbers}
-    if design.ids is not None:
-        names["id"] = design.ids
     return assignment_columns(
-        names, placed.clusters, placed.losses, placed.outliers, risk, design.masses
+        design.named_rows, placed.clusters, placed.losses, placed.outliers, risk, design.masses
     )
 
 

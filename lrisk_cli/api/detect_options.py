@@ -83,6 +83,7 @@ def make_job(
         output=output.output,
         save_model=output.save_model,
         html=html,
+        copied=columns.parse_keep(output.output, "output"),
     )
 
 

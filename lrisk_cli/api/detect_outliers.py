@@ -32,6 +32,7 @@ from lrisk_cli.progress import Report
 from lrisk_cli.risk.groups import GroupRisk, parse_fit_risk
 from lrisk_cli.risk.value import sort_losses
 from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.kept_columns import find_kept, read_kept
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_parts
 from lrisk_cli.types import Array
 from lrisk_cli.warnings import count_warnings
@@ -66,6 +67,7 @@ class Job:
     save_model: str | None
     html: str | None
     keep: bool = False
+    copied: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> list[str | None]:
@@ -79,7 +81,8 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         if path is not None:
             check_output(path, force=force, table=path == job.output)
     clock = Clock()
-    subject, losses = _subject(job, report)
+    table, subject, losses = _subject(job, report)
+    kept_names = find_kept(table, job.copied, job.columns.id_column)
     clock.lap("fit_s" if job.model is None else "score_s")
     if job.save_model is not None:
         _save(job.save_model, subject.model)
@@ -89,9 +92,10 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
         n_outliers=0 if job.html is None else MOST_SHOWN,
     )  # fmt: skip
     clock.lap("rank_s")
-    ranking = tuple(ranking_parts(ranked, losses)) if job.keep else ()
+    copied = read_kept(table, kept_names, ranked.explained.rows) if every else {}
+    ranking = tuple(ranking_parts(ranked, losses, copied)) if job.keep else ()
     if job.output is not None:
-        write_parts(job.output, ranking or ranking_parts(ranked, losses))
+        write_parts(job.output, ranking or ranking_parts(ranked, losses, copied))
     clock.lap("write_s")
     diagnosis = None if job.html is None else subject.diagnose()
     spectra = parse_risks(job.checks.risks or ["mean"])
@@ -130,8 +134,8 @@ def run(job: Job, report: Report, *, force: bool) -> Outliers:
     )
 
 
-def _subject(job: Job, report: Report) -> tuple[Subject, Array]:
-    """What the rows are ranked by, and their losses in reading order."""
+def _subject(job: Job, report: Report) -> tuple[Table, Subject, Array]:
+    """The table, what its rows are ranked by, and their losses in reading order."""
     model, counting = None, ALIKE
     if job.model is not None:
         model, counting = _load(job, job.model)
@@ -140,9 +144,10 @@ def _subject(job: Job, report: Report) -> tuple[Subject, Array]:
     else:
         table = open_table(job.data, expected=model.encoding.dtypes, written=model.encoding.written)
     check_apart(job.outputs, [*job.checks.inputs, *table.paths])
+    find_kept(table, job.copied, job.columns.id_column)
     subject, losses = _rank_by(job, model, counting, table, report)
     warnings = (*warn_of_same_files(table.paths), *subject.warnings)
-    return replace(subject, warnings=warnings), losses
+    return table, replace(subject, warnings=warnings), losses
 
 
 def _rank_by(

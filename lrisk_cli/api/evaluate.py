@@ -33,7 +33,7 @@ from lrisk_cli.evaluation.group_risks import (
 from lrisk_cli.evaluation.metric import Needs
 from lrisk_cli.evaluation.metrics import Figures, Intervals, error_names_of, parse_risks
 from lrisk_cli.evaluation.page_rows import EvaluatedRows, PageRows
-from lrisk_cli.evaluation.rankings import losses_columns
+from lrisk_cli.evaluation.rankings import scored_columns
 from lrisk_cli.evaluation.registry import (
     OF_CLUSTERS,
     OF_LABELS,
@@ -47,7 +47,7 @@ from lrisk_cli.evaluation.table_evaluation import (
     tally_table,
 )
 from lrisk_cli.evaluation.warning_rules import warn_of_same_files, warn_of_table
-from lrisk_cli.evaluation.worst_rows import WorstRows
+from lrisk_cli.evaluation.worst_rows import RowSentence, WorstRows
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.loading import load_beside, with_policies
 from lrisk_cli.models.model import Model
@@ -57,8 +57,9 @@ from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.kept_columns import find_kept, with_kept
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
-from lrisk_cli.types import Array, Flags
+from lrisk_cli.types import Array
 from lrisk_cli.warnings import Warnings, count_warnings
 
 # Spells a metric, or refuses it -> the gates that the user asked for.
@@ -93,6 +94,7 @@ class Job:
     interval: float | None = None
     by: tuple[str, ...] = ()
     keep: bool = False
+    copied: tuple[str, ...] = ()
 
     @property
     def paged(self) -> bool:
@@ -123,7 +125,7 @@ class Evaluation:
     checks: Checks
     gate_results: Sequence[GateResult]
     paths: Sequence[str]
-    worst: Sequence[str]
+    worst: Sequence[RowSentence]
     rows: EvaluatedRows | None
     notes: Sequence[str] = ()
     warnings: Warnings = ()
@@ -163,7 +165,7 @@ class ClusterEvaluation:
     checks: Checks
     gate_results: Sequence[GateResult]
     paths: Sequence[str]
-    worst: Sequence[str]
+    worst: Sequence[RowSentence]
     seen: SeenRows | None
     notes: Sequence[str] = ()
     warnings: Warnings = ()
@@ -238,12 +240,17 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     asked = (*parse_risks(of_rows), *parse_risks(checks.risks or ["mean"]))
     model, counting = choose_weights(job.model, model, job.weighting)
     table = _open(job, model, checks, force=force)
+    kept_names = find_kept(table, job.copied, job.id_column)
     model, counting, counted = suit_table(model, counting, table)
     grouped = make_grouped(model, table, job.by, checks.errors, counting.kind)
     of_groups = groups_of_model(model, grouped, of_groups)
     within = (risk.within for risk in of_groups)
     spectra: tuple[Spectrum, ...] = tuple(dict.fromkeys((*asked, *within)))
-    held_out = _find_held_out(model, table, report) if job.held_out else None
+    held_out = None
+    if job.held_out:
+        from lrisk_cli.evaluation.held_out import find_held_out
+
+        held_out = find_held_out(model, table, report)
     covered = Coverage(model, job.interval, job.model)
     seen = PageRows() if checks.github or job.paged else None
     tally = tally_table(
@@ -253,7 +260,10 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     )  # fmt: skip
     by_group = grouped.finish(spectra, intervals=job.seed is not None) if grouped else None
     others = group_values(checks.of_groups, by_group)
-    kept = None if tally.kept is None else _losses_columns(model, tally.kept)
+    kept = None
+    if tally.kept is not None:
+        columns = scored_columns(model, tally.kept, tally.rows.ragged.lines)
+        kept = with_kept(columns, table, kept_names)
     if job.losses is not None and kept is not None:
         write_table(job.losses, kept)
     figures, intervals = figures_of_losses(tally.losses, spectra, job.seed, report, counting.kind)
@@ -294,19 +304,6 @@ def _evaluate(job: Job, model: Model, report: Report, *, force: bool) -> Evaluat
     )
 
 
-def _find_held_out(model: Model, table: Table, report: Report) -> Flags:
-    from lrisk_cli.evaluation.held_out import find_held_out
-
-    return find_held_out(model, table, report)
-
-
-def _losses_columns(model: Model, kept: ScoredRows) -> dict[str, Any]:
-    names = {**kept.names, "prediction": model.labelled(kept.joined("predictions"))}
-    targets = model.labelled(kept.joined("targets"))
-    weights = None if model.encoding.weight is None else kept.joined("weights")
-    return losses_columns(names, targets, kept.joined("losses"), model.spectrum, weights)
-
-
 def _evaluate_clusters(
     job: Job, model: ClusterModel, report: Report, *, force: bool
 ) -> ClusterEvaluation:
@@ -317,6 +314,7 @@ def _evaluate_clusters(
     model, counting = choose_weights(job.model, model, job.weighting)
     table = _open(job, model, checks, force=force)
     model, counting, counted = suit_table(model, counting, table)
+    kept_names = find_kept(table, job.copied, job.id_column)
     tally = LabelTally(f"{table.label}, column '{job.label}'", len(model.centres), job.inliers)
     views = RowViews(model.encoding.n_columns)
     kept, rows = _score_clusters(job, model, table, tally, views, report)
@@ -327,14 +325,14 @@ def _evaluate_clusters(
     assigned = None
     if job.keep or job.losses is not None:
         outliers = kept.joined("outliers")
-        assigned = assignment_columns(
-            kept.names, clusters, losses, outliers, model.spectrum, weights
-        )
+        names = kept.names(rows.ragged.lines)
+        columns = assignment_columns(names, clusters, losses, outliers, model.spectrum, weights)
+        assigned = with_kept(columns, table, kept_names)
     if job.losses is not None and assigned is not None:
         write_table(job.losses, assigned)
     warnings = warn_of_same_files(table.paths)
     others = figures_of(rows, [Needs.ROWS, Needs.CELLS]) | count_warnings(warnings)
-    worst = WorstRows()
+    worst = WorstRows(rows.ragged.lines)
     if checks.github:
         worst.add(kept.joined("rows"), losses, kept.ids, clusters)
     return ClusterEvaluation(

@@ -47,4 +47,5 @@ def make_job(
         held_out=risks.held_out,
         interval=intervals.interval,
         by=() if grouping is None else grouping.columns,
+        copied=columns.parse_keep(output.losses, "losses"),
     )

@@ -1,6 +1,6 @@
 """Fit models to a table: read, choose, design, solve, evaluate, write."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ from lrisk_cli.names import TargetScale
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.solvers.solution import Epoch
 from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.kept_columns import find_kept, with_kept
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
 from lrisk_cli.types import Flags, Index
 
@@ -77,6 +78,7 @@ class Job:
     folds: "Scheme | None"
     checks: "Checks | None" = None
     keep: bool = False
+    copied: tuple[str, ...] = ()
 
     @property
     def junit(self) -> str | None:
@@ -100,6 +102,7 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     holdout = _holdout(job)
     table = open_table(job.data, dtypes=job.dtypes)
     job.check_apart(table.paths)
+    kept_names = find_kept(table, job.copied, job.columns.id_column)
     split = job.holdout is not None or job.scheme is not None or job.folds is not None
     raw = read_design(table, job.columns, report, split=split)
     job = _check_metrics(job, raw)
@@ -149,7 +152,7 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     # The largest array of all: from here on only its scores are needed.
     design = replace(design, rows=design.rows.take(slice(0)))
     clock.lap("test_s")
-    _write(results, design, choice)
+    _write(results, design, choice, lambda columns: with_kept(columns, table, kept_names))
     clock.lap("write_s")
     counts = replace(design.counts, used=len(design.row_numbers))
     notes = (*design.notes, *(_choice_notes(choice, tested=holdout or test) if choice else ()))
@@ -291,27 +294,35 @@ def _solve(
     return results, add_reference(results, job.fits, design, features)
 
 
-def _write(results: Sequence[FitResult], design: Design, choice: "CrossValidation | None") -> None:
-    """Write the models first: whatever fails after them, they are there."""
+def _write(
+    results: Sequence[FitResult],
+    design: Design,
+    choice: "CrossValidation | None",
+    beside: Callable[[dict[str, Any]], dict[str, Any]],
+) -> None:
+    """Write the models first: whatever fails after them, they are there.
+
+    beside: puts the columns to copy beside a table of rows.
+    """
     for result in results:
         if result.files.model is not None:
             save_model(result.files.model, result.model)
     for result in results:
         files = result.files
         if files.losses is not None and result.scored is not None:
-            write_table(files.losses, _losses_columns(result.model, design, result.scored))
+            columns = _losses_columns(result.model, design, result.scored)
+            write_table(files.losses, beside(columns))
         if files.trace is not None:
             write_table(files.trace, _trace_columns(result.epochs))
         if files.oof is not None and choice is not None:
-            write_table(files.oof, choice.chosen_scores().columns(result.model))
+            columns = choice.chosen_scores().columns(result.model, design.lines)
+            write_table(files.oof, beside(columns))
 
 
 def _losses_columns(model: Model, design: Design, scored: Scores) -> dict[str, Any]:
     from lrisk_cli.evaluation.rankings import losses_columns
 
-    names = {"row": design.row_numbers, "prediction": model.labelled(scored.predictions)}
-    if design.ids is not None:
-        names["id"] = design.ids
+    names = {**design.named_rows, "prediction": model.labelled(scored.predictions)}
     targets = model.labelled(design.targets)
     return losses_columns(names, targets, scored.losses, model.spectrum, design.weights)
 

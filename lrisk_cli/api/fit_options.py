@@ -116,6 +116,7 @@ def make_job(
         after=after,
         folds=make_folds(validation, after, seed),
         checks=_make_checks(gates, by),
+        copied=columns.parse_keep(output.losses or validation.oof, "losses"),
     )
 
 

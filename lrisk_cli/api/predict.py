@@ -13,7 +13,9 @@ from lrisk_cli.models.scored import ScoredBatch, Scorer
 from lrisk_cli.models.scoring import RowTally, score_table
 from lrisk_cli.names import Missing, Unseen
 from lrisk_cli.progress import Report
+from lrisk_cli.tables.arrays import arrow_of
 from lrisk_cli.tables.inputs import Inputs
+from lrisk_cli.tables.kept_columns import beside, find_kept
 from lrisk_cli.tables.outputs import write_csv_parts, write_parts
 from lrisk_cli.tables.places import STANDARD_OUTPUT
 from lrisk_cli.tables.table import Table, check_apart, check_output, open_table
@@ -48,6 +50,7 @@ class Job:
     exposure: str | None = None
     interval: float | None = None
     checks: "Checks | None" = None
+    copied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +154,17 @@ def _parts(
     """The columns to write, batch by batch; nothing before a row can be scored."""
     add, id_column = _make_intervals(job, model), job.id_column
     columns = model.encoding.needed_names
-    id_type = None if id_column is None else table.arrow_type(id_column)
-    for scored, ids in score_table(model, table, columns, id_column, tally, report):
-        if len(scored.kept):
-            named = {"row": scored.rows} | ({} if ids is None else {"id": ids.cast(id_type)})
-            yield named | model.prediction_columns(scored) | add(scored)
+    kept = find_kept(table, job.copied, id_column)
+    names = kept if id_column is None else (*kept, id_column)
+    types = {name: table.arrow_type(name) for name in names}
+    for scored, ids in score_table(model, table, columns, id_column, tally, report, keep=kept):
+        if not len(scored.kept):
+            continue
+        named = tally.ragged.lines.columns(scored.rows)
+        named |= {} if ids is None else {"id": ids.cast(types[str(id_column)])}
+        original = {
+            name: scored.batch.kept[name].take(arrow_of(scored.kept)).cast(types[name])
+            for name in kept
+        }
+        yield beside(named | model.prediction_columns(scored) | add(scored), original)
     tally.require_used(table.label, "score")

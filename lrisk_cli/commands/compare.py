@@ -36,7 +36,7 @@ def compare(
     data: Data,
     columns: Annotated[
         Columns,
-        without("id_column", "unseen", "intercept", "target_scale"),
+        without("id_column", "keep", "unseen", "intercept", "target_scale"),
         vary("target", required=True),
         vary("scaling", shown="deviation"),
     ],

@@ -34,7 +34,7 @@ def evaluate(
     data: Data,
     columns: Annotated[
         Columns,
-        only("id_column", "exposure", "weight", "weight_kind", "missing", "unseen"),
+        only("id_column", "keep", "exposure", "weight", "weight_kind", "missing", "unseen"),
         vary("exposure", help=EXPOSURE, shown="as in the fit"),
         vary("weight", help=WEIGHT, shown="as in the fit, where the table has it"),
         vary("weight_kind", shown="as in the fit, or frequency"),

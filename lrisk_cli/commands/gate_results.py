@@ -118,7 +118,7 @@ def only_file(data: Sequence[str]) -> str | None:
     return data[0] if len(data) == 1 and os.path.isfile(data[0]) else None
 
 
-def count_rows(n_rows: int, sentences: Sequence[str]) -> str:
+def count_rows(n_rows: int, sentences: Sequence[object]) -> str:
     """How many rows were evaluated, and how many of them are listed."""
     rows = f"{n_rows} row{'s' * (n_rows != 1)} evaluated"
     return f"{rows}; the {len(sentences)} with the largest losses are told" if sentences else rows

@@ -11,6 +11,7 @@ from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.registry import OF_SCORED, list_metrics
 from lrisk_cli.models.options import ModelFile, PredictionInterval, PredictionOutput
 from lrisk_cli.reports.options import Document, Messages
+from lrisk_cli.tables.named_columns import as_texts
 from lrisk_cli.tables.options import Data, Files
 
 # What scoring does with missing cells.
@@ -28,7 +29,7 @@ def predict(
     data: Data,
     columns: Annotated[
         Columns,
-        only("id_column", "exposure", "missing", "unseen"),
+        only("id_column", "keep", "exposure", "missing", "unseen"),
         vary("exposure", help=EXPOSURE, shown="as in the fit"),
         vary("missing", help=MISSING, shown="as in the fit"),
         vary("unseen", shown="as in the fit"),
@@ -71,6 +72,7 @@ def predict(
         columns.exposure,
         interval.interval,
         make_checks(gates),
+        as_texts(columns.keep),
     )
     with ProgressDisplay("predict", quiet=messages.quiet, bar=messages.progress) as report:
         done = run(job, sys.stdout.buffer, report, force=files.force)

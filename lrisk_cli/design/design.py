@@ -41,6 +41,7 @@ from lrisk_cli.tables.arrays import arrow_of
 from lrisk_cli.tables.cells import Texts
 from lrisk_cli.tables.column_types.numerals import Written
 from lrisk_cli.tables.memory import Allowance
+from lrisk_cli.tables.row_lines import RowLines
 from lrisk_cli.tables.table import Column, Table
 from lrisk_cli.types import Array, Flags, Targets
 
@@ -79,6 +80,13 @@ class Design:
     weights: Array | None = None
     masses: Array | None = None
     weighting: Weighting = UNWEIGHTED
+    lines: RowLines = field(default_factory=RowLines)
+
+    @property
+    def named_rows(self) -> dict[str, Any]:
+        """The columns that name the rows in results: row, line of text, and id if there are ids."""
+        named = self.lines.columns(self.row_numbers)
+        return named | ({} if self.ids is None else {"id": self.ids})
 
     @property
     def total(self) -> float:
@@ -306,5 +314,5 @@ def _encode_rows(
         encode_raw(of.label, raw, encoding), y, targets, raw.rows, raw.ids, encoding, *shared,
         exposure=raw.exposure, label=of.label, allowance=of.allowance,
         groups=None if of.groups is None else of.groups.take(raw.rows),
-        weights=weights, masses=masses, weighting=weighting,
+        weights=weights, masses=masses, weighting=weighting, lines=of.usable.lines,
     )  # fmt: skip

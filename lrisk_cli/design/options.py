@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from lrisk_cli.errors import InvalidOption
+from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.names import (
     Dates,
     Missing,
@@ -40,6 +40,13 @@ class Columns:
     exclude: Names = option(metavar="A,B", help="Columns to leave out.", listed=True)
     id_column: str | None = option(
         name="id", metavar="COLUMN", help="Row-id column, copied to outputs."
+    )
+    keep: Names = option(
+        metavar="A,B",
+        help="Columns of the table to copy to tables of rows that are written (losses, scores, "
+        "predictions), or `all`.",
+        listed=True,
+        expert=True,
     )
     exposure: str | None = option(
         metavar="COLUMN",
@@ -133,6 +140,15 @@ class Columns:
             on_scale=self.target_scale,
             weighting=parse_weighting(self.weight, self.weight_kind, self.class_weight),
         )
+
+    def parse_keep(self, path: str | None, option: str) -> tuple[str, ...]:
+        """The texts that name columns to copy. path: of the table of rows, which `option` names."""
+        texts = as_texts(self.keep)
+        if texts and path is None:
+            raise InvalidOption(
+                "keep", f"copies columns to a table of rows; name it by {opt(option, 'FILE')}"
+            )
+        return texts
 
     @property
     def dtypes(self) -> dict[str, str]:

@@ -83,7 +83,7 @@ def plan_design(
     survey = _Survey(columns, target, options.missing)
     strict, n_id_bytes, ragged = options.missing is Missing.ERROR, 0, RaggedRows()
     weights = WeightCells(weight)
-    for batch in table.batches(names, invalid_as_missing=not strict, as_is=named, ragged=ragged):
+    for batch in table.batches(names, invalid_as_missing=not strict, keep=named, ragged=ragged):
         of_rows = weights.add(batch, first=True)
         counted = None if of_rows is None else positive(of_rows)
         survey.add(batch, counted)
@@ -91,7 +91,7 @@ def plan_design(
             cells = np.asarray(batch.columns[exposure], dtype=np.float64)
             cells = cells if counted is None else np.where(counted, cells, 1.0)
             check_exposure(cells, exposure, batch.source, batch.source_row)
-        n_id_bytes += sum(as_read_bytes(batch.columns[name]) for name in named)
+        n_id_bytes += sum(map(as_read_bytes, batch.kept.values()))
         report(Progress("read", batch.first_row + batch.n_rows, table.n_rows))
     weights.finish(table.label)
     survey.refuse_empty(table.label)

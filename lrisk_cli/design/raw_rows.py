@@ -19,6 +19,7 @@ from lrisk_cli.tables.arrays import Buffer, arrow_of
 from lrisk_cli.tables.cells import InvalidCell, Texts
 from lrisk_cli.tables.fingerprint import Fingerprint
 from lrisk_cli.tables.ragged import RaggedRows
+from lrisk_cli.tables.row_lines import RowLines
 from lrisk_cli.tables.table import Batch, Column, Table, join_arrays
 from lrisk_cli.types import Array, Flags
 
@@ -84,12 +85,13 @@ class RawRows:
 
 @dataclass(frozen=True, slots=True)
 class UsableRows:
-    """All usable rows of a table, and notes on how it was read."""
+    """All usable rows of a table, and notes on how it was read. lines: of all rows of text."""
 
     rows: RawRows
     counts: RowCounts
     fingerprint: str
     notes: tuple[str, ...]
+    lines: RowLines = field(default_factory=RowLines)
 
 
 def read_usable_rows(
@@ -119,14 +121,14 @@ def read_usable_rows(
     groups, ragged = table.column_groups(names), RaggedRows()
     beside = [] if weight is None else [weight]
     for number, group in enumerate(groups, 1):
-        as_is = [id_column] if id_column is not None and number == len(groups) else []
+        keep = [id_column] if id_column is not None and number == len(groups) else []
         n_read = 0
         for batch in table.batches(
             list(dict.fromkeys([*group, *beside])),
-            invalid_as_missing=missing is not Missing.ERROR, as_is=as_is, ragged=ragged,
+            invalid_as_missing=missing is not Missing.ERROR, keep=keep, ragged=ragged,
         ):  # fmt: skip
             collector.add(batch, group, begin=number == 1)
-            collector.take_ids([batch.columns[name] for name in as_is])
+            collector.take_ids(list(batch.kept.values()))
             n_read += batch.n_rows
             table.allowance.check(table.label, n_read, n_numbers, collector.text_bytes)
             done = n_read if table.n_rows is None else (number - 1) * table.n_rows + n_read
@@ -136,6 +138,7 @@ def read_usable_rows(
         usable,
         counts=count_ragged(usable.counts, ragged),
         notes=(*table.notes, *usable.notes),
+        lines=ragged.lines,
     )
 
 

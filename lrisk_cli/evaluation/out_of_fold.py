@@ -11,6 +11,7 @@ from lrisk_cli.design.weights import Weighting, normalised
 from lrisk_cli.errors import DataError, opt
 from lrisk_cli.models.model import Model
 from lrisk_cli.tables.arrays import arrow_of
+from lrisk_cli.tables.row_lines import RowLines
 from lrisk_cli.types import Array, Index
 
 # Is given the position of a candidate, its model, and the rows that the model did not see.
@@ -107,10 +108,10 @@ class FoldScores:
         """What the models of the folds predict. model: of the same loss and target. (n,)."""
         return model.row_loss.predict(self.margins, self.exposure)
 
-    def columns(self, model: Model) -> dict[str, Any]:
-        """The table: row, id and row_weight if there are any, fold, target, prediction, ..."""
+    def columns(self, model: Model, lines: RowLines) -> dict[str, Any]:
+        """The table: what names the row, row_weight if any, fold, target, prediction, ..."""
         loss = model.row_loss
-        names = {"row": self.row_numbers} | ({} if self.ids is None else {"id": self.ids})
+        names = lines.columns(self.row_numbers) | ({} if self.ids is None else {"id": self.ids})
         names |= {} if self.weights is None else {"row_weight": self.weights}
         columns = {
             **names,

@@ -106,7 +106,7 @@ def rows_of_design(model: Model, design: Design, scored: Scores) -> PageRows:
     """The rows of a design, for a page."""
     n_classes = len(model.target.classes)
     targets, weights = design.targets, design.weights
-    found = PageRows()
+    found = PageRows(worst=WorstRows(design.lines))
     if n_classes:
         found.classes = ClassTally(n_classes, weighted=weights is not None)
     found.add(design.row_numbers, scored.losses, design.ids, targets, scored.predictions, weights)

@@ -6,12 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lrisk_cli.models.model import Model
+from lrisk_cli.models.scoring import ScoredRows
 from lrisk_cli.risk.row_weights import rank_rows
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.risk.weighted import row_weights
+from lrisk_cli.tables.row_lines import RowLines
 from lrisk_cli.types import Array
 
 _CHUNK = 65_536
+# Columns that name a row of a table.
+NAMES = ("row", "file", "line", "id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +66,11 @@ def losses_columns(
 ) -> dict[str, Any]:
     """The columns of the losses file, rows in reading order.
 
-    They are row, id and row_weight (where there are any), target, prediction, loss, weight and
-    rank; `named` holds the row, id and prediction, masses are the weights of the rows.
+    They are what names the row (row, file, line, id), row_weight, target, prediction, loss, weight
+    and rank; `named` holds the names and the prediction, masses are the weights of the rows.
     """
     ranking = rank(losses, spectrum, masses)
-    first: dict[str, Any] = {name: named[name] for name in ("row", "id") if name in named}
+    first: dict[str, Any] = {name: named[name] for name in NAMES if name in named}
     first |= {} if masses is None else {"row_weight": masses}
     return {
         **first,
@@ -75,3 +80,11 @@ def losses_columns(
         "weight": ranking.weights,
         "rank": ranking.ranks,
     }
+
+
+def scored_columns(model: Model, kept: ScoredRows, lines: RowLines) -> dict[str, Any]:
+    """The same of the rows of a table that were kept. lines: of the table."""
+    names = {**kept.names(lines), "prediction": model.labelled(kept.joined("predictions"))}
+    targets = model.labelled(kept.joined("targets"))
+    weights = None if model.encoding.weight is None else kept.joined("weights")
+    return losses_columns(names, targets, kept.joined("losses"), model.spectrum, weights)

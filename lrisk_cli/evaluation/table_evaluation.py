@@ -119,7 +119,7 @@ def tally_table(
             seen.add(scored.rows, losses, ids, targets, scored.predictions, weights)
     found.rows.require_used(table.label, "evaluate")
     if seen is not None:
-        seen.classes = found.losses.classes
+        seen.classes, seen.worst.lines = found.losses.classes, rows.ragged.lines
     return found
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from lrisk_cli.evaluation.rankings import largest_first
 from lrisk_cli.models.model import Model
+from lrisk_cli.tables.row_lines import RowLines, RowPlace
 from lrisk_cli.types import Array
 
 # GitHub shows ten annotations of a kind for each step: nine rows, and how many there are.
@@ -18,10 +19,21 @@ MOST_KEPT = 20
 
 
 @dataclass(frozen=True, slots=True)
+class RowSentence:
+    """What stands out about a row, in words, and where the row is."""
+
+    text: str
+    place: RowPlace
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
 class WorstRow:
     """A row that loses much, its target and its prediction in words."""
 
-    row: int
+    place: RowPlace
     id: object
     target: str
     prediction: str
@@ -29,9 +41,13 @@ class WorstRow:
 
 
 class WorstRows:
-    """Keeps the rows with the largest losses; of equal ones the earlier, however batched."""
+    """Keeps the rows with the largest losses; of equal ones the earlier, however batched.
 
-    def __init__(self) -> None:
+    lines: of the rows, where they are of text.
+    """
+
+    def __init__(self, lines: RowLines | None = None) -> None:
+        self.lines = lines or RowLines()
         self._rows: list[tuple[float, int, Any, list[Any]]] = []
 
     def add(self, rows: NDArray[np.int64], losses: Array, ids: Any, *others: NDArray[Any]) -> None:
@@ -52,26 +68,35 @@ class WorstRows:
         """Rows that were added with their targets and predictions, the largest loss first."""
         spell = model.target.spell
         return [
-            WorstRow(row, id_, spell(target), spell(prediction), loss)
+            WorstRow(self.lines.place(row), id_, spell(target), spell(prediction), loss)
             for loss, row, id_, (target, prediction) in self._rows
         ]
 
-    def predicted(self, model: Model) -> list[str]:
+    def predicted(self, model: Model) -> list[RowSentence]:
         """Sentences for rows that were added with their targets and predictions."""
         return [
-            f"{name_row(each.row, each.id)}: loss {each.loss:.6g}; {model.target.name} is "
-            f"{each.target}, predicted {each.prediction}"
+            describe_row(
+                each.place,
+                each.id,
+                f"loss {each.loss:.6g}; {model.target.name} is {each.target}, predicted "
+                f"{each.prediction}",
+            )
             for each in self.rows(model)[:MOST_SHOWN]
         ]
 
-    def clustered(self) -> list[str]:
+    def clustered(self) -> list[RowSentence]:
         """Sentences for rows that were added with their clusters."""
         return [
-            f"{name_row(row, id_)}: {sqrt(loss):.6g} from the centre of cluster {cluster}"
+            describe_row(
+                self.lines.place(row),
+                id_,
+                f"{sqrt(loss):.6g} from the centre of cluster {cluster}",
+            )
             for loss, row, id_, (cluster,) in self._rows[:MOST_SHOWN]
         ]
 
 
-def name_row(row: int, id_: object) -> str:
-    """Its number, and its id if it has one."""
-    return f"row {row}" if id_ is None else f"row {row} ({id_})"
+def describe_row(place: RowPlace, id_: object, finding: str) -> RowSentence:
+    """The sentence for a row: its number, its line, its id if it has one, and the finding."""
+    name = str(place) if id_ is None else f"{place} ({id_})"
+    return RowSentence(f"{name}: {finding}", place)

@@ -17,6 +17,7 @@ from lrisk_cli.models.scored import ScoredBatch, Scorer
 from lrisk_cli.names import Missing
 from lrisk_cli.progress import Progress, Report
 from lrisk_cli.tables.ragged import RaggedRows
+from lrisk_cli.tables.row_lines import RowLines
 from lrisk_cli.tables.table import Batch, Table, join_arrays
 from lrisk_cli.types import Array
 
@@ -103,10 +104,9 @@ class ScoredRows:
         """The ids of all rows, where there are some."""
         return join_arrays(self._ids) if self._ids else None
 
-    @property
-    def names(self) -> dict[str, Any]:
-        """The columns that name a row: row, and id if there are ids."""
-        return {"row": self.joined("rows")} | ({"id": self.ids} if self._ids else {})
+    def names(self, lines: RowLines) -> dict[str, Any]:
+        """The columns that name a row: row, line of text, and id if there are ids."""
+        return lines.columns(self.joined("rows")) | ({"id": self.ids} if self._ids else {})
 
 
 def columns_of(encoding: Encoding) -> list[str]:
@@ -123,19 +123,21 @@ def encode_table(
     tally: RowTally,
     report: Report,
     kept_bytes: int = 0,
+    keep: Sequence[str] = (),
 ) -> Iterator[tuple[Batch, EncodedBatch, pa.Array | None]]:
     """Each batch, its rows as numbers, and their ids; the tally counts them.
 
-    kept_bytes: what the caller keeps of each row, which counts against the memory limit.
+    kept_bytes: what the caller keeps of each row, which counts against the memory limit. keep:
+    columns that the batch has as they are.
     """
     if id_column is not None and id_column in (*columns, *columns_of(encoding)):
         raise InvalidOption(
             "id", f": '{id_column}' is read for the model already; choose another column"
         )
     invalid_as_missing = encoding.missing is not Missing.ERROR
-    as_is = () if id_column is None else (id_column,)
+    keep = keep if id_column is None else list(dict.fromkeys((*keep, id_column)))
     for batch in table.batches(
-        columns, invalid_as_missing=invalid_as_missing, as_is=as_is, ragged=tally.ragged
+        columns, invalid_as_missing=invalid_as_missing, keep=keep, ragged=tally.ragged
     ):
         n_kept = tally.used * kept_bytes
         table.allowance.check_scoring(
@@ -144,7 +146,7 @@ def encode_table(
         )  # fmt: skip
         encoded = encoding.encode(batch)
         tally.add(batch, encoded)
-        ids: Any = None if id_column is None else batch.columns[id_column]
+        ids: Any = None if id_column is None else batch.kept[id_column]
         report(Progress("scoring rows", tally.read, table.n_rows))
         yield batch, encoded, None if ids is None else ids.take(encoded.kept)
 
@@ -157,9 +159,12 @@ def score_table(
     tally: RowTally,
     report: Report,
     kept_bytes: int = 0,
+    keep: Sequence[str] = (),
 ) -> Iterator[tuple[ScoredBatch, pa.Array | None]]:
     """Each batch scored, with the ids of its rows; see `encode_table`."""
-    batches = encode_table(model.encoding, table, columns, id_column, tally, report, kept_bytes)
+    batches = encode_table(
+        model.encoding, table, columns, id_column, tally, report, kept_bytes, keep
+    )
     for batch, encoded, ids in batches:
         yield model.score(batch, encoded), ids
 

@@ -24,7 +24,9 @@ from lrisk_cli.outliers.subjects import ExplainedRows, Subject
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.robust.judge import ERROR, KINDS, PLAIN
 from lrisk_cli.robust.scale_mixture import Threshold, scores
-from lrisk_cli.tables.arrays import arrow_texts
+from lrisk_cli.tables.arrays import arrow_of, arrow_texts
+from lrisk_cli.tables.kept_columns import beside
+from lrisk_cli.tables.row_lines import RowPlace
 from lrisk_cli.types import Array, Flags, Index
 from lrisk_cli.warnings import Warnings
 
@@ -38,7 +40,7 @@ class TopRow:
     """A row of the ranking. parts: columns, and what they contribute to the loss; largest first."""
 
     rank: int
-    row: int
+    place: RowPlace
     id: str | int | None
     loss: float
     score: float
@@ -105,6 +107,11 @@ class Outliers:
     ranking: Sequence[Mapping[str, Any]] = ()
 
     @property
+    def has_lines(self) -> bool:
+        """Whether rows are on lines of text."""
+        return any(row.place.line is not None for row in self.top)
+
+    @property
     def has_ids(self) -> bool:
         """Whether rows are named by an id column."""
         return any(row.id is not None for row in self.top)
@@ -137,7 +144,7 @@ def rank_rows(
     top = [
         TopRow(
             rank=k + 1,
-            row=int(explained.rows[named[k]]),
+            place=subject.rows.ragged.lines.place(int(explained.rows[named[k]])),
             id=None if ids is None else ids[k],
             loss=float(losses[place]),
             score=found[k],
@@ -185,30 +192,35 @@ def _spell_ids(ids: pa.Array) -> list[str | int | None]:
     ]
 
 
-def ranking_parts(ranked: RankedRows, losses: Array) -> Iterator[dict[str, Any]]:
+def ranking_parts(
+    ranked: RankedRows, losses: Array, kept: Mapping[str, pa.Array]
+) -> Iterator[dict[str, Any]]:
     """The ranking of all rows, some at a time: the most outlying first. losses: reading order.
 
-    Reasons are null where a row was not explained.
+    Reasons are null where a row was not explained. kept: columns of the table, in reading order.
     """
     subject, explained = ranked.subject, ranked.explained
+    lines = subject.rows.ragged.lines
     order = rank_order(subject.ranks_by(losses))
     for start in range(0, len(order), _CHUNK):
         indices = order[start : start + _CHUNK]
         columns: dict[str, Any] = {
             "rank": np.arange(start + 1, start + 1 + len(indices)),
-            "row": explained.rows[indices],
+            **lines.columns(explained.rows[indices]),
         }
         if explained.ids is not None:
             columns["id"] = explained.ids.take(pa.array(indices))
         if subject.weights is not None:
             columns["row_weight"] = subject.weights[indices]
-        yield columns | {
+        columns |= {
             "loss": losses[indices],
             "score": subject.scores(losses, indices),
             "is_outlier": ranked.outliers[indices].astype(np.int8),
             "kind": arrow_texts(_kinds_of(subject, ranked.outliers, indices)),
             **_reason_columns(explained.reasons, ranked.indices, indices),
         }
+        here = arrow_of(indices)
+        yield beside(columns, {name: cells.take(here) for name, cells in kept.items()})
 
 
 def _reason_columns(reasons: Reasons, explained: Index, indices: Index) -> dict[str, Any]:

@@ -279,7 +279,7 @@ def _tally(raw: RawDesign, missing: Missing) -> RowTally:
         dropped,
         n_missing,
         filled=counts.filled,
-        ragged=RaggedRows(counts.padded, n_skipped, list(counts.ragged)),
+        ragged=RaggedRows(counts.padded, n_skipped, list(counts.ragged), raw.usable.lines),
     )
 
 

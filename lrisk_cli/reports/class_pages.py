@@ -155,11 +155,14 @@ def worst_section(model: Model, rows: EvaluatedRows) -> list[Section]:
     numbers = model.task is Task.REGRESSION
     has_ids = any(each.id is not None for each in rows.worst)
     probabilities = [model.row_loss.target_probability(each.loss) for each in rows.worst]
-    heads = ["row", *(["id"] if has_ids else []), "target", "prediction"]
+    has_lines = any(each.place.line is not None for each in rows.worst)
+    names = [*(["line"] if has_lines else []), *(["id"] if has_ids else [])]
+    heads = ["row", *names, "target", "prediction"]
     heads += ["probability of the target"] if probabilities[0] is not None else []
     table = [
         [
-            f"{each.row:,}",
+            f"{each.place.row:,}",
+            *([each.place.spot] if has_lines else []),
             *(["" if each.id is None else str(each.id)] if has_ids else []),
             each.target if numbers else clip(each.target),
             each.prediction if numbers else clip(each.prediction),
@@ -168,6 +171,6 @@ def worst_section(model: Model, rows: EvaluatedRows) -> list[Section]:
         ]
         for each, probability in zip(rows.worst, probabilities, strict=True)
     ]
-    n, texts = len(rows.losses), 1 + has_ids + (0 if numbers else 2)
+    n, texts = len(rows.losses), 1 + has_lines + has_ids + (0 if numbers else 2)
     caption = f"The {len(table)} largest losses of {n:,} {rows.name} rows"
     return [Section("The worst rows", [Table(caption, [*heads, "loss"], table, texts=texts)])]

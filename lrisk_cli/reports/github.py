@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lrisk_cli.evaluation.gates import GateResult
-from lrisk_cli.evaluation.worst_rows import MOST_SHOWN
+from lrisk_cli.evaluation.worst_rows import MOST_SHOWN, RowSentence
 from lrisk_cli.reports.facts import plain
 from lrisk_cli.reports.gates import gates_grid
 from lrisk_cli.warnings import CodedWarning
@@ -31,7 +31,7 @@ class Shown:
 
     command: str
     file: str | None
-    rows: Sequence[str]
+    rows: Sequence[RowSentence]
     count: str
 
 
@@ -43,12 +43,13 @@ def annotations(
     """Errors for failed gates, warnings of gates and of the command, notices for rows."""
     failed = [_sentence(each) for each in gate_results if each[1].failed]
     warned = [_sentence(each) for each in gate_results if each[1].warned]
-    rows = [*shown.rows[:MOST_SHOWN], *([shown.count] if shown.count else [])]
+    rows = shown.rows[:MOST_SHOWN]
     return [
         *_annotate("error", "gate failed", shown, _at_most_ten(failed, "gates failed")),
         *_annotate("warning", "gate warned", shown, _at_most_ten(warned, "gates warned")),
         *_annotate("warning", "warning", shown, [warning.line for warning in warnings]),
-        *_annotate("notice", "rows", shown, rows),
+        *(line for row in rows for line in _annotate("notice", "rows", shown, [row.text], row)),
+        *_annotate("notice", "rows", shown, [shown.count] if shown.count else []),
     ]
 
 
@@ -68,7 +69,9 @@ def step_summary(shown: Shown, gate_results: Sequence[NamedGateResult]) -> str:
         lines.append("")
     if shown.count:
         lines += [_markdown(shown.count), ""]
-    lines += [f"{k}. {_markdown(row)}" for k, row in enumerate(shown.rows[:MOST_SHOWN], start=1)]
+    lines += [
+        f"{k}. {_markdown(row.text)}" for k, row in enumerate(shown.rows[:MOST_SHOWN], start=1)
+    ]
     return "\n".join(lines).rstrip("\n") + "\n\n"
 
 
@@ -83,8 +86,14 @@ def _at_most_ten(sentences: Sequence[str], what: str) -> list[str]:
     return [*sentences[:MOST_SHOWN], f"{len(sentences)} {what}; {MOST_SHOWN} are shown"]
 
 
-def _annotate(kind: str, what: str, shown: Shown, sentences: Sequence[str]) -> list[str]:
-    place = "" if shown.file is None else f"file={_property(shown.file)},"
+def _annotate(
+    kind: str, what: str, shown: Shown, sentences: Sequence[str], row: RowSentence | None = None
+) -> list[str]:
+    """An annotation for each sentence, at the line of a row where it is about one of a text."""
+    file = shown.file if row is None else row.place.file or shown.file
+    place = "" if file is None else f"file={_property(file)},"
+    if row is not None and file is not None and row.place.line is not None:
+        place += f"line={row.place.line},"
     title = _property(f"lrisk {shown.command}: {what}")
     return [f"::{kind} {place}title={title}::{_data(sentence)}" for sentence in sentences]
 

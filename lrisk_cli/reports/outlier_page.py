@@ -192,7 +192,7 @@ def _tiles(found: "Outliers") -> Tiles:
             ("outliers", f"{found.n_outliers:,}", f"of {found.counts.used:,} rows"),
             ("share of the rows", f"{share:.3g} %", how),
             ("threshold", f"{found.threshold.threshold:.3g}", "scores above it are outliers"),
-            ("largest score", brief(found.top[0].score), f"row {found.top[0].row}"),
+            ("largest score", brief(found.top[0].score), str(found.top[0].place)),
         ]
     )
 
@@ -200,7 +200,7 @@ def _tiles(found: "Outliers") -> Tiles:
 def _top_table(found: "Outliers") -> Table:
     """The rows of the terminal, and more outliers; the words come first, then the numbers."""
     grid = top_grid(found, found.shown)
-    n_names = 3 if found.has_ids else 2
+    n_names = 2 + found.has_lines + found.has_ids
 
     def words_first(row: Sequence[str]) -> list[str]:
         return [*row[:n_names], row[-1], *row[n_names:-1]]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.errors import opt
-from lrisk_cli.evaluation.worst_rows import MOST_SHOWN, name_row
+from lrisk_cli.evaluation.worst_rows import MOST_SHOWN, RowSentence, describe_row
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import WORST_TENTH, Task
@@ -162,10 +162,10 @@ def _describe_score(found: "Outliers") -> str:
     return model.row_loss.describe_score(scale, plain(model.target.fitted_name))
 
 
-def outlier_sentences(found: "Outliers") -> list[str]:
+def outlier_sentences(found: "Outliers") -> list[RowSentence]:
     """The first outliers of a ranking, with their reasons."""
     return [
-        f"{name_row(row.row, row.id)}: score {row.score:.4g}; {row.reason}"
+        describe_row(row.place, row.id, f"score {row.score:.4g}; {row.reason}")
         for row in found.top[:MOST_SHOWN]
         if row.is_outlier
     ]
@@ -173,11 +173,12 @@ def outlier_sentences(found: "Outliers") -> list[str]:
 
 def top_grid(found: "Outliers", shown: "Sequence[TopRow] | None" = None) -> Grid:
     """The first rows of the ranking, or those shown; the reasons come last."""
-    ids = ["id"] if found.has_ids else []
+    ids, lines = ["id"] if found.has_ids else [], ["line"] if found.has_lines else []
     rows = [
         [
             str(row.rank),
-            str(row.row),
+            str(row.place.row),
+            *([row.place.spot] if lines else []),
             *(["" if row.id is None else str(row.id)] if ids else []),
             f"{row.score:.4g}",
             row.kind or "no",
@@ -185,7 +186,7 @@ def top_grid(found: "Outliers", shown: "Sequence[TopRow] | None" = None) -> Grid
         ]
         for row in (found.top if shown is None else shown)
     ]
-    return Grid(["rank", "row", *ids, "score", "kind", "why"], rows)
+    return Grid(["rank", "row", *lines, *ids, "score", "kind", "why"], rows)
 
 
 def _whereabouts(found: "Outliers") -> str:
@@ -207,7 +208,7 @@ def _at(place: str) -> str:
 def _row_document(row: "TopRow", *, with_id: bool) -> dict[str, Any]:
     return {
         "rank": row.rank,
-        "row": row.row,
+        **row.place.document,
         **({"id": row.id} if with_id else {}),
         "loss": row.loss,
         "score": row.score,

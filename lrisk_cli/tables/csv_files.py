@@ -25,6 +25,7 @@ from lrisk_cli.tables.csv_header import (
 from lrisk_cli.tables.inputs import STRICT, Layout, Spelling
 from lrisk_cli.tables.ragged import Evener, RaggedRows
 from lrisk_cli.tables.reader import Converted, FileSchema, Reader, TableFile
+from lrisk_cli.tables.row_lines import Index, Piece, Text
 from lrisk_cli.tables.source import Source
 
 BLOCK_BYTES = 1 << 20
@@ -32,7 +33,6 @@ BLOCK_BYTES = 1 << 20
 BLOCK_COLUMNS, MOST_BLOCKS = 128, 8
 SAMPLE_BYTES = 1 << 20
 LONGEST_RECORD = 16 << 20
-Text = bytes | memoryview
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WORKERS = min(4, os.cpu_count() or 1)
 
@@ -58,6 +58,7 @@ class CsvReader(Reader[CsvSchema]):
     """Delimited text in UTF-8 with a header."""
 
     suffixes = (".csv", ".tsv", ".tab", ".txt")
+    lines = True
 
     def inspect(self, source: Source, layout: Layout = STRICT) -> CsvSchema:
         """The header of a file. DataError when it is empty, not UTF-8, or names a column twice."""
@@ -127,19 +128,21 @@ class CsvReader(Reader[CsvSchema]):
 
         size = BLOCK_BYTES * min(max(1, len(columns) // BLOCK_COLUMNS), MOST_BLOCKS)
         pool = ThreadPoolExecutor(WORKERS)
-        waiting: deque[tuple[Future[Converted], int]] = deque()
+        waiting: deque[tuple[Future[Converted], Piece]] = deque()
         n_read = n_lines = 0
+        pieces = _blocks(source, schema, size, ragged)
         try:
-            for block, n_before in _blocks(source, schema, size, ragged):
-                waiting.append((pool.submit(parse, block), n_before))
-                if len(waiting) > WORKERS:
-                    future, n_lines = waiting.popleft()
-                    yield (parsed := future.result())
+            while (piece := next(pieces, None)) is not None or waiting:
+                if piece is not None:
+                    waiting.append((pool.submit(parse, piece.text), piece))
+                if piece is None or len(waiting) > WORKERS:
+                    future, first = waiting.popleft()
+                    n_lines = first.n_before
+                    parsed = future.result()
+                    begins = first.begins(parsed.n_rows, schema.delimiter)
+                    ragged.lines.add(parsed.n_rows, n_lines + 1, begins)
+                    yield parsed
                     n_read += parsed.n_rows
-            while waiting:
-                future, n_lines = waiting.popleft()
-                yield (parsed := future.result())
-                n_read += parsed.n_rows
         except BlockError as error:
             raise error.at(source.label, n_read, n_lines) from error
         finally:
@@ -206,7 +209,7 @@ def _samples(
         for block, cut in _cut(source, schema, SAMPLE_BYTES, n_left):
             unknown = [name for name, guess in types.items() if guess is None]
             try:
-                for part in _even(block, schema, source.label, n_lines, RaggedRows()):
+                for part, _ in _even(block, schema, source.label, n_lines, RaggedRows()):
                     sample.append(_parse_block(part, schema, unknown, ()))
                     n_rows += sample[-1].num_rows
             except BlockError as error:
@@ -271,23 +274,19 @@ def _block_error(message: str, block: Text, schema: CsvSchema) -> BlockError:
     return BlockError(row, f"cannot be parsed ({message.splitlines()[0]}); check quotes")
 
 
-def _blocks(
-    source: Source, schema: CsvSchema, size: int, ragged: RaggedRows
-) -> Iterator[tuple[Text, int]]:
-    """The records after the header in blocks of about `size` bytes that end with a record.
-
-    With each block the number of lines of the file before it.
-    """
-    n_lines = schema.n_lines
+def _blocks(source: Source, schema: CsvSchema, size: int, ragged: RaggedRows) -> Iterator[Piece]:
+    """The records after the header in blocks of about `size` bytes that end with a record."""
+    n_before = schema.n_lines
     for block, _ in _cut(source, schema, size, size):
-        for part in _even(block, schema, source.label, n_lines, ragged):
-            yield part, n_lines
-        n_lines += core.count_lines(block)
+        n_lines = core.count_lines(block)
+        for part, begins in _even(block, schema, source.label, n_before, ragged):
+            yield Piece(part, n_before, n_lines, begins)
+        n_before += n_lines
 
 
 def _even(
     block: bytes, schema: CsvSchema, label: str, n_lines: int, ragged: RaggedRows
-) -> Iterator[Text]:
+) -> Iterator[tuple[Text, Index | None]]:
     """The block as it is where ragged rows are errors, else in parts without such rows."""
     if (nul := block.find(b"\0")) >= 0:
         line = n_lines + core.count_lines(block[:nul]) + 1
@@ -298,7 +297,7 @@ def _even(
     if schema.ragged is not Ragged.ERROR:
         yield from schema.evener(label).even(block, n_lines + 1, ragged)
     elif block:
-        yield block
+        yield block, None
 
 
 def _cut(source: Source, schema: CsvSchema, size: int, first: int) -> Iterator[tuple[bytes, bool]]:

@@ -92,8 +92,8 @@ class Files:
     force: bool = option(False, help="Overwrite files that exist.")
     spreadsheet_safe: bool = option(
         False,
-        help="Put an apostrophe before texts in CSV files that a spreadsheet would take for "
-        "formulas.",
+        help="In CSV and TSV, put an apostrophe before texts that a spreadsheet would take for "
+        "formulas, and begin with the mark by which it reads UTF-8.",
         expert=True,
     )
 

@@ -27,6 +27,7 @@ from lrisk_cli.tables.places import (
 )
 
 ROWS_AT_A_TIME = 65_536
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Whether cells that a spreadsheet would take for formulas are defused: for the length of a command.
 SPREADSHEET_SAFE: ContextVar[bool] = ContextVar("spreadsheet_safe", default=False)
 _FORMULA = r"^[=+\-@\t\r]"
@@ -228,7 +229,9 @@ def _text_of(table: pa.Table, delimiter: str, *, heads: bool = True) -> Iterator
     between = arrow_texts([delimiter])[0]
     if heads:
         header = _quote(_defuse(arrow_texts(table.column_names)), delimiter).to_pylist()
-        yield (delimiter.join(header) + "\n").encode()
+        # Without the mark, Excel takes text for the encoding of the system.
+        mark = BYTE_ORDER_MARK if SPREADSHEET_SAFE.get() else b""
+        yield mark + (delimiter.join(header) + "\n").encode()
     for start in range(0, len(table), ROWS_AT_A_TIME):
         part = table.slice(start, ROWS_AT_A_TIME).combine_chunks()
         fields = [_quote(_spell(column.chunk(0)), delimiter) for column in part.columns]

@@ -7,6 +7,7 @@ import numpy as np
 
 from lrisk_cli.names import Ragged
 from lrisk_cli.native.kernels import core
+from lrisk_cli.tables.row_lines import Index, RowLines, record_lines
 
 MOST_NAMED = 3
 PART_BYTES = 1 << 20
@@ -14,11 +15,15 @@ PART_BYTES = 1 << 20
 
 @dataclass(slots=True)
 class RaggedRows:
-    """Counts ragged rows while a table is read. named: places of the first few of them."""
+    """Counts ragged rows while a table is read, and keeps the lines of all rows.
+
+    named: places of the first few that are ragged.
+    """
 
     padded: int = 0
     skipped: int = 0
     named: list[str] = field(default_factory=list)
+    lines: RowLines = field(default_factory=RowLines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +35,32 @@ class Evener:
     n_fields: int
     policy: Ragged
 
-    def even(self, block: bytes, first_line: int, rows: RaggedRows) -> Iterator[memoryview]:
+    def even(
+        self, block: bytes, first_line: int, rows: RaggedRows
+    ) -> Iterator[tuple[memoryview, Index]]:
         """The records in parts of PART_BYTES, or of the size of the block if that is larger.
 
-        first_line: the number of its first line in the file.
+        first_line: the number of its first line in the file. With each part the lines on which its
+        records begin, counted from that line.
         """
-        at, pad = 0, self.policy is Ragged.PAD
-        uneven = np.empty((MOST_NAMED, 3), np.int64)
+        at, pad, n_before = 0, self.policy is Ragged.PAD, 0
+        uneven = np.empty((core.count_lines(block) + 1, 3), np.int64)
         while at < len(block):
             # Any one record fits: it is no longer than the block, and gets n_fields at most.
             out = bytearray(max(len(block), PART_BYTES) + self.n_fields + 3)
+            start = at
             at, size, n_padded, n_skipped, n_lines = core.even_records(
                 block, at, ord(self.delimiter), self.n_fields, pad, out, uneven
             )
-            self._count(uneven[: n_padded + n_skipped], first_line, rows)
+            found = uneven[: n_padded + n_skipped]
+            self._count(found, first_line + n_before, rows)
             rows.padded += n_padded
             rows.skipped += n_skipped
-            first_line += n_lines
             if size:
-                yield memoryview(out)[:size]
+                begins = record_lines(memoryview(block)[start:at], self.delimiter)
+                begins = np.setdiff1d(begins, found[found[:, 2] > 0, 0], assume_unique=True)
+                yield memoryview(out)[:size], n_before + begins
+            n_before += n_lines
 
     def first_uneven(self, block: bytes | memoryview) -> int | None:
         """The line, counted from the start of the block, of the first record that is ragged."""

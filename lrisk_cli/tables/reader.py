@@ -49,12 +49,14 @@ class Reader(ABC, Generic[Schema]):
     """Reads files of one format.
 
     suffixes: of its files. signatures: first bytes of its files; none for text, which has none.
-    open_column_bytes: bytes that each column holds while it is being read, if worth saving.
+    open_column_bytes: bytes that each column holds while it is being read, if worth saving. lines:
+    whether rows begin on lines of text.
     """
 
     suffixes: ClassVar[tuple[str, ...]]
     signatures: ClassVar[tuple[bytes, ...]] = ()
     open_column_bytes: ClassVar[int] = 0
+    lines: ClassVar[bool] = False
 
     @abstractmethod
     def inspect(self, source: Source, layout: Layout) -> Schema:
@@ -84,7 +86,7 @@ class Reader(ABC, Generic[Schema]):
         """The rows in file order, converted, at most about n_rows at a time.
 
         coded: columns that the caller prefers as dictionaries. convert: may run on other threads.
-        ragged: counts the rows of text that had to be padded or skipped.
+        ragged: takes the lines of rows of text, and counts those that had to be padded or skipped.
         """
 
 

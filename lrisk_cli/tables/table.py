@@ -57,7 +57,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Consecutive rows. first_row counts over all files, source_row within the file `source`."""
+    """Consecutive rows. first_row counts over all files, source_row within the file `source`.
+
+    kept: columns as the files hold them.
+    """
 
     first_row: int
     n_rows: int
@@ -65,6 +68,7 @@ class Batch:
     source: str
     source_row: int
     invalid: dict[str, InvalidCell] = field(default_factory=dict)
+    kept: dict[str, pa.Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,11 @@ class Table:
         """The files it is read from, as messages name them."""
         return tuple(file.source.label for file in self.files)
 
+    @property
+    def textual(self) -> bool:
+        """Whether one of its files is of text, so that its rows have lines."""
+        return any(file.reader.lines for file in self.files)
+
     def column_groups(self, names: Sequence[str]) -> list[list[str]]:
         """The columns in the groups in which a caller that needs them all had better read them.
 
@@ -139,31 +148,35 @@ class Table:
         columns: Sequence[str],
         *,
         invalid_as_missing: bool = False,
-        as_is: Sequence[str] = (),
+        keep: Sequence[str] = (),
         ragged: RaggedRows | None = None,
     ) -> Iterator[Batch]:
         """The rows in reading order; may be called again.
 
-        A number column arrives as float64 with NaN for missing, a text column as Texts, a column
-        of `as_is` as the Arrow array that the file holds. A cell that is not of its column's type
-        is a DataError, or missing when invalid_as_missing. ragged: counts the rows of text files
-        that were padded, and those that were skipped, which are in no batch.
+        A number column arrives as float64 with NaN for missing, a text column as Texts. Columns of
+        `keep`, which may be among the others, arrive as the Arrow arrays that the file holds. A
+        cell that is not of its column's type is a DataError, or missing when invalid_as_missing.
+        ragged: takes the lines of rows of text files, and counts those that were padded, or
+        skipped, which are in no batch.
         """
-        self.refuse_nested(columns, as_is)
-        wanted = list(dict.fromkeys((*columns, *as_is)))
+        self.refuse_nested(columns, keep)
+        wanted = list(dict.fromkeys(columns))
         ragged = RaggedRows() if ragged is None else ragged
+        ragged.lines.begin(self.paths, textual=self.textual)
         first_row = 0
-        for file in self.files:
+        for number, file in enumerate(self.files):
             label, source_row = file.source.label, 0
-            for block in self._blocks(file, wanted, as_is, ragged):
+            ragged.lines.begin_file(number, first_row)
+            for block in self._blocks(file, wanted, keep, ragged):
                 if block.unusable:
                     raise self._unusable_error(label, source_row, block.unusable)
                 if block.invalid and not invalid_as_missing:
                     raise self._invalid_error(label, source_row, block.invalid)
                 for part in _slices(block, self.batch_rows):
                     yield Batch(
-                        first_row, part.n_rows, part.columns, label, source_row, part.invalid
-                    )
+                        first_row, part.n_rows, part.columns, label, source_row, part.invalid,
+                        part.kept,
+                    )  # fmt: skip
                     first_row += part.n_rows
                     source_row += part.n_rows
         # What Arrow keeps for more batches is wanted by others now.
@@ -171,56 +184,57 @@ class Table:
         if first_row == 0:
             raise DataError(f"{self.label}: the table has columns but no rows; nothing to work on")
 
-    def refuse_nested(self, columns: Sequence[str], as_is: Sequence[str] = ()) -> None:
+    def refuse_nested(self, columns: Sequence[str], keep: Sequence[str] = ()) -> None:
         """DataError that names the first column that cannot be used."""
-        for name in (*columns, *as_is):
+        for name in (*columns, *keep):
             found = self.column(name).type
             if isinstance(found, NestedType):
                 remedy = (
-                    "convert it"
-                    if name in (*self.fixed, *as_is)
-                    else f"pass {opt('exclude', name)}"
+                    "convert it" if name in (*self.fixed, *keep) else f"pass {opt('exclude', name)}"
                 )
                 remedy = found.remedy or remedy
                 raise DataError(f"{self.label}, column '{name}': {found.finding}; {remedy}")
 
     def _blocks(
-        self, file: TableFile, wanted: Sequence[str], as_is: Sequence[str], ragged: RaggedRows
+        self, file: TableFile, wanted: Sequence[str], keep: Sequence[str], ragged: RaggedRows
     ) -> Iterator["_Block"]:
         """The wanted columns of one file, converted. Something is read even if none is in it."""
-        folders = file.source.partitions
-        stored = [name for name in wanted if name not in folders]
-        coded = [name for name in stored if not self.types[name].numeric and name not in as_is]
+        folders, every = file.source.partitions, list(dict.fromkeys((*wanted, *keep)))
+        stored = [name for name in every if name not in folders]
+        coded = [name for name in stored if not self.types[name].numeric and name not in keep]
         stored = stored or [next(name for name in self.types if name not in folders)]
 
         def convert(records: pa.RecordBatch) -> _Block:
             columns = dict(zip(records.schema.names, records.columns, strict=True))
-            for name in wanted:
+            for name in every:
                 if name in folders:
                     columns[name] = arrow_texts([folders[name]] * records.num_rows)
-            named = {name: columns[name] for name in wanted}
-            return self._convert(file.source.label, records.num_rows, named, as_is)
+            block = _Block(records.num_rows, {}, {}, {}, {})
+            self._convert(file.source.label, block, {name: columns[name] for name in wanted})
+            self._keep(file.source.label, block, {name: columns[name] for name in keep})
+            return block
 
         return file.batches(stored, coded, self.batch_rows, convert, ragged)
 
-    def _convert(
-        self, label: str, n_rows: int, columns: Mapping[str, pa.Array], as_is: Sequence[str]
-    ) -> "_Block":
-        """The values of the columns. DataError where Arrow cannot read or spell one."""
-        block = _Block(n_rows, {}, {}, {})
+    def _convert(self, label: str, block: "_Block", columns: Mapping[str, pa.Array]) -> None:
+        """Put the values of the columns. DataError where Arrow cannot read or spell one."""
         for name, column in columns.items():
             try:
-                if name in as_is:
-                    found, cell = _keep(column)
-                else:
-                    found, cell = self.types[name].read(column, self.spelling)
+                block.columns[name], cell = self.types[name].read(column, self.spelling)
             except pa.ArrowException as error:
-                place = f"{label}, column '{name}'"
-                raise unreadable(place, error, "convert the column") from error
-            block.columns[name] = found
+                raise _unreadable_column(label, name, error) from error
             if cell is not None:
-                (block.unusable if name in as_is else block.invalid)[name] = cell
-        return block
+                block.invalid[name] = cell
+
+    def _keep(self, label: str, block: "_Block", columns: Mapping[str, pa.Array]) -> None:
+        """Put the columns as they are."""
+        for name, column in columns.items():
+            try:
+                block.kept[name], cell = _keep(column)
+            except pa.ArrowException as error:
+                raise _unreadable_column(label, name, error) from error
+            if cell is not None:
+                block.unusable[name] = cell
 
     def _invalid_error(
         self, label: str, first_row: int, invalid: Mapping[str, InvalidCell]
@@ -314,13 +328,18 @@ def join_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
     return pa.concat_arrays(arrays)
 
 
+def _unreadable_column(label: str, name: str, error: pa.ArrowException) -> DataError:
+    return unreadable(f"{label}, column '{name}'", error, "convert the column")
+
+
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """unusable: cells of columns kept as they are that could not be written."""
+    """kept: columns as they are; unusable: cells of them that could not be written."""
 
     n_rows: int
     columns: dict[str, Values]
     invalid: dict[str, InvalidCell]
+    kept: dict[str, pa.Array]
     unusable: dict[str, InvalidCell]
 
 
@@ -341,4 +360,6 @@ def _slices(block: _Block, n_rows: int) -> Iterator[_Block]:
     for start in range(0, block.n_rows, n_rows):
         rows = slice(start, min(start + n_rows, block.n_rows))
         part = {name: values[rows] for name, values in block.columns.items()}
-        yield _Block(rows.stop - rows.start, part, block.invalid if start == 0 else {}, {})
+        kept = {name: values[rows] for name, values in block.kept.items()}
+        invalid = block.invalid if start == 0 else {}
+        yield _Block(rows.stop - rows.start, part, invalid, kept, {})

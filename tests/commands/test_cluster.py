@@ -12,7 +12,7 @@ import pytest
 
 from helpers.clouds import make_clouds
 from helpers.problems import plain_risk
-from helpers.program import document, lrisk, read_csv, refusal, write_csv
+from helpers.program import document, lrisk, read_csv, refusal, without_places, write_csv
 
 NAMES = np.array(["left", "middle", "right", "far"])
 LABELLED = ["--id", "id", "--label", "cloud", "--inlier-labels", "left,middle,right"]
@@ -58,7 +58,8 @@ def test_files_and_document_tell_the_same(folder):
     assert result["risk"] == contents["risk"] == "subquantile:0.75"
     assert result["fit"] == contents["fit"]
     assert len(result["fit"]["starts"]) == 10
-    assert list(rows[0]) == ["row", "id", "cluster", "distance", "weight", "rank", "is_outlier"]
+    names = ["row", "line", "id", "cluster", "distance", "weight", "rank", "is_outlier"]
+    assert list(rows[0]) == names
     assert [row["id"] for row in rows] == [f"p{i}" for i in range(400)]
     assert sum(float(row["weight"]) for row in rows) == pytest.approx(1.0)
     assert sorted(int(row["rank"]) for row in rows) == list(range(1, 401))
@@ -116,7 +117,8 @@ def test_the_same_rows_and_seed_give_the_same_files_in_any_form(folder):
         outputs = ["-o", f"c{k}.json", "--assignments", f"a{k}.csv"]
         run = lrisk(folder, "cluster", form, "-k", "4", *LABELLED, *outputs)
         assert run.returncode == 0, run.stderr
-        written.append([(folder / name).read_bytes() for name in outputs[1::2]])
+        assigned = without_places((folder / outputs[3]).read_text())
+        written.append([(folder / outputs[1]).read_bytes(), assigned])
     assert all(files == written[0] for files in written[1:])
     assert lrisk(folder, "cluster", "clouds.csv", "-k", "4", *LABELLED, "--seed", "1",
                  "-o", "other.json").returncode == 0  # fmt: skip
@@ -224,7 +226,7 @@ def test_predict_writes_cluster_distance_and_outlier(folder):
                  "p.csv").returncode == 0  # fmt: skip
     predicted = read_csv((folder / "p.csv").read_text())
     assigned = read_csv((folder / "a.csv").read_text())
-    assert list(predicted[0]) == ["row", "id", "cluster", "distance", "is_outlier"]
+    assert list(predicted[0]) == ["row", "line", "id", "cluster", "distance", "is_outlier"]
     for ours, theirs in zip(predicted, assigned, strict=True):
         assert all(ours[name] == theirs[name] for name in ours)
 

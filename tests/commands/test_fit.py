@@ -203,7 +203,9 @@ def test_the_losses_file_holds_predictions_losses_weights_and_ranks(folder):
     ranks = np.empty(N_ROWS, int)
     ranks[order[::-1]] = np.arange(1, N_ROWS + 1)
     written = read_csv((folder / "losses.csv").read_text())
-    assert list(written[0]) == ["row", "id", "target", "prediction", "loss", "weight", "rank"]
+    assert list(written[0]) == [
+        *("row", "line", "id", "target", "prediction", "loss", "weight", "rank")
+    ]
     assert [row["id"] for row in written] == columns["house"].tolist()
     assert [int(row["row"]) for row in written] == list(range(N_ROWS))
     assert [int(row["rank"]) for row in written] == ranks.tolist()
@@ -379,4 +381,4 @@ def test_the_default_risk_separates_classes_of_a_rare_kind(tmp_path):
     assert document(run)["risk"] == "extremile:2"
     (tmp_path / "new.csv").write_text("x\n-3\n3\n")
     rows = lrisk(tmp_path, "predict", "m.json", "new.csv").stdout.splitlines()
-    assert [row.split(",")[1] for row in rows[1:]] == ["no", "yes"]
+    assert [row.split(",")[2] for row in rows[1:]] == ["no", "yes"]

@@ -253,9 +253,11 @@ def test_failed_gates_and_the_worst_rows_are_annotated(folder):
     assert lines[0].startswith(f"::error {place} gate failed::rmse is ")
     losses = price_losses(folder)
     worst = losses.argsort()[::-1][:9]
-    told = re.compile(r"::row (\d+) \((h\d+)\): loss (\S+); price is")
+    told = re.compile(r",line=(\d+),.*::row (\d+), line (\d+) \((h\d+)\): loss (\S+); price is")
     shown = [told.search(line).groups() for line in lines[2:11]]
-    assert shown == [(str(k), f"h{k:03d}", f"{losses[k]:.6g}") for k in worst]
+    assert shown == [
+        (str(k + 2), str(k), str(k + 2), f"h{k:03d}", f"{losses[k]:.6g}") for k in worst
+    ]
     assert lines[-1].endswith("::300 rows evaluated; the 9 with the largest losses are told")
 
 
@@ -263,7 +265,7 @@ def test_outliers_are_annotated_with_their_reasons(folder):
     run = lrisk(folder, *DETECT, "--github", "--contamination", "0.1")
     lines = [line for line in run.stderr.splitlines() if line.startswith("::")]
     assert [line.split()[0] for line in lines] == ["::notice"] * 10
-    assert re.search(r"::row \d+: score \S+; .*price", lines[0])
+    assert re.search(r"::row \d+, line \d+: score \S+; .*price", lines[0])
     assert "30 rows (10 %25) have a score above" in lines[-1]
 
 

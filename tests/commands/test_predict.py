@@ -30,7 +30,7 @@ def test_predict_prints_what_it_would_write_and_needs_no_target(tmp_path):
     assert (written.returncode, written.stdout) == (0, "")
     assert printed.stdout == (folder / "predictions.csv").read_text()
     rows = read_csv(printed.stdout)
-    assert list(rows[0]) == ["row", "prediction"]
+    assert list(rows[0]) == ["row", "line", "prediction"]
     predictions = np.array([float(row["prediction"]) for row in rows])
     assert 0.5 * (predictions - columns["price"]) ** 2 == pytest.approx(price_losses(folder))
 
@@ -53,7 +53,7 @@ def test_predict_gives_each_class_its_probability(tmp_path, target):
     rows = read_csv(run.stdout)
     classes = sorted(set(house_columns()[target]))
     names = [f"probability:{label}" for label in classes]
-    assert list(rows[0]) == ["row", "id", "prediction", *names]
+    assert list(rows[0]) == ["row", "line", "id", "prediction", *names]
     assert rows[7]["id"] == "h007"
     chances = np.array([[float(row[name]) for name in names] for row in rows])
     assert chances.sum(axis=1) == pytest.approx(1.0)
@@ -67,9 +67,10 @@ def test_a_row_is_predicted_the_same_wherever_it_stands(tmp_path):
     lines = (folder / "houses.csv").read_text().splitlines()
     (folder / "few.csv").write_text("\n".join([lines[0], lines[250], lines[4], lines[77]]))
     few = read_csv(lrisk(folder, "predict", "kind.json", "few.csv", "--id", "house").stdout)
-    by_id = {row["id"]: {**row, "row": ""} for row in whole}
-    assert [{**row, "row": ""} for row in few] == [by_id[row["id"]] for row in few]
-    assert [row["row"] for row in few] == ["0", "1", "2"]
+    place = {"row": "", "line": ""}
+    by_id = {row["id"]: row | place for row in whole}
+    assert [row | place for row in few] == [by_id[row["id"]] for row in few]
+    assert [(row["row"], row["line"]) for row in few] == [("0", "2"), ("1", "3"), ("2", "4")]
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path):

@@ -33,8 +33,8 @@ def read_all(path: Path, rng: random.Random) -> None:
     table = open_table(str(path))
     names = [column.name for column in table.columns if column.kind != "nested"]
     dtypes = {name: "category" for name in names if rng.random() < 0.3}
-    as_is = [name for name in names if rng.random() < 0.3]
-    for _ in open_table(str(path), dtypes=dtypes).batches(names, as_is=as_is):
+    kept = [name for name in names if rng.random() < 0.3]
+    for _ in open_table(str(path), dtypes=dtypes).batches(names, keep=kept):
         pass
 
 

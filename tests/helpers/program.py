@@ -113,5 +113,12 @@ def write_csv(path: Path, columns: dict[str, object]) -> None:
     pyarrow.csv.write_csv(pa.table(columns), path)
 
 
+def without_places(text: str) -> list[list[str]]:
+    """The cells of a result but the files and lines of its rows, which the form of a table sets."""
+    rows = list(csv.reader(io.StringIO(text)))
+    kept = [k for k, name in enumerate(rows[0] if rows else []) if name not in ("file", "line")]
+    return [[row[k] for k in kept] for row in rows]
+
+
 def read_csv(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))

@@ -110,10 +110,12 @@ def test_the_worst_rows_are_the_largest_losses(folder, target):
         rows = sorted(csv.DictReader(file), key=lambda row: -float(row["loss"]))
     found = tables(read(folder, f"evaluate-{target}"))
     heads, *shown = found["The 20 largest losses of 300 evaluated rows"]
-    assert heads == ["row", "id", "target", "prediction", "probability of the target", "loss"]
-    assert [row[1] for row in shown] == [row["id"] for row in rows[:20]]
-    assert [row[3] for row in shown] == [row["prediction"] for row in rows[:20]]
-    assert float(shown[0][4]) == pytest.approx(np.exp(-float(rows[0]["loss"])), rel=1e-3)
+    assert heads == [
+        *("row", "line", "id", "target", "prediction", "probability of the target", "loss")
+    ]
+    assert [row[2] for row in shown] == [row["id"] for row in rows[:20]]
+    assert [row[4] for row in shown] == [row["prediction"] for row in rows[:20]]
+    assert float(shown[0][5]) == pytest.approx(np.exp(-float(rows[0]["loss"])), rel=1e-3)
     assert "The 20 largest losses of 60 held out rows" in tables(read(folder, f"fit-{target}"))
 
 

@@ -86,10 +86,10 @@ def test_columns_of_one_name_are_told_apart_in_every_format(tmp_path, suffix):
         "column_5": [5.0, 6.0],
     }
     assert len(table.notes) == 2
-    (batch,) = table.batches(["column_5", "a.2"], as_is=["column_3"])
+    (batch,) = table.batches(["column_5", "a.2"], keep=["column_3"])
     assert batch.columns["column_5"].tolist() == [5.0, 6.0]
     assert batch.columns["a.2"].values == ["u", "v"]
-    assert batch.columns["column_3"].to_pylist() == ["x", "y"]
+    assert batch.kept["column_3"].to_pylist() == ["x", "y"]
     assert table.arrow_type("column_3") == pa.string()
 
 

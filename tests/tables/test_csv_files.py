@@ -179,8 +179,8 @@ def all_texts(path: Path, **layout) -> list[list[str | None]]:
     table = open_table(Inputs((str(path),), Layout(**layout)))
     names = [each.name for each in table.columns]
     rows: list[list[str | None]] = []
-    for batch in table.batches((), as_is=names):
-        rows += zip(*(batch.columns[name].to_pylist() for name in names), strict=True)
+    for batch in table.batches((), keep=names):
+        rows += zip(*(batch.kept[name].to_pylist() for name in names), strict=True)
     return [names, *map(list, rows)]
 
 

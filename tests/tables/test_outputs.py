@@ -71,7 +71,8 @@ def test_formulas_are_defused_when_asked_and_numbers_never(tmp_path, type_, suff
         write_table(path, columns)
     finally:
         outputs.SPREADSHEET_SAFE.reset(token)
-    with open(path, newline="", encoding="utf-8") as file:
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf")
+    with open(path, newline="", encoding="utf-8-sig") as file:
         head, *rows = csv.reader(file, delimiter=delimiter)
     assert head == ["'=head", "x"]
     assert [row[0] for row in rows] == SAFE

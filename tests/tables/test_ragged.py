@@ -3,6 +3,7 @@
 import csv
 import io
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,8 +23,8 @@ def read_rows(path, policy: Ragged) -> tuple[list[list[str | None]], RaggedRows]
     table = open_table(Inputs((str(path),), Layout(ragged=policy)))
     names = [each.name for each in table.columns]
     rows, ragged = [], RaggedRows()
-    for batch in table.batches((), as_is=names, ragged=ragged):
-        columns = [batch.columns[name].to_pylist() for name in names]
+    for batch in table.batches((), keep=names, ragged=ragged):
+        columns = [batch.kept[name].to_pylist() for name in names]
         rows += [list(row) for row in zip(*columns, strict=True)]
     return rows, ragged
 
@@ -54,12 +55,13 @@ def scratch(tmp_path_factory):
 def test_any_ragged_table_is_evened_and_its_rows_are_counted(scratch, made, policy, size):
     text, lines = made
     header, *rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
-    width, expected, n_padded, uneven = len(header), [], 0, []
+    width, expected, n_padded, uneven, begins = len(header), [], 0, [], []
     for row, line in zip(rows, lines, strict=True):
         mended = policy is Ragged.PAD and not "".join(row[width:]).strip(" ")
         if len(row) == width or mended:
             padded = (row + [""] * width)[:width]
             expected.append([cell or None for cell in padded])
+            begins.append(line)
         if len(row) != width:
             n_padded += mended
             uneven.append(line)
@@ -74,6 +76,7 @@ def test_any_ragged_table_is_evened_and_its_rows_are_counted(scratch, made, poli
             return
         found, ragged = read_rows(path, policy)
     assert found == expected
+    assert ragged.lines.of(np.arange(len(begins))).tolist() == begins
     assert (ragged.padded, ragged.skipped) == (n_padded, len(uneven) - n_padded)
     named = [int(place.split("line ")[1].split(":")[0]) for place in ragged.named]
     assert named == uneven[:MOST_NAMED]

@@ -325,11 +325,11 @@ def test_a_column_as_it_is_keeps_what_the_file_holds(tmp_path):
     path = str(tmp_path / "t.parquet")
     big = 2**63 - 1
     pq.write_table(pa.table({"id": [big, 7], "x": [1.0, 2.0]}), path)
-    (batch,) = open_table([path]).batches(["x"], as_is=["id"])
-    assert batch.columns["id"].to_pylist() == [big, 7]
+    (batch,) = open_table([path]).batches(["x"], keep=["id"])
+    assert batch.kept["id"].to_pylist() == [big, 7]
     (tmp_path / "t.csv").write_text("id,x\n007,1\n1e3,2\n")
-    (batch,) = open_table([str(tmp_path / "t.csv")]).batches(["x"], as_is=["id"])
-    assert batch.columns["id"].to_pylist() == ["007", "1e3"]
+    (batch,) = open_table([str(tmp_path / "t.csv")]).batches(["x"], keep=["id"])
+    assert batch.kept["id"].to_pylist() == ["007", "1e3"]
 
 
 # Several files

@@ -106,8 +106,8 @@ def cells(values: object) -> list:
 
 def column(path: str, *, as_is: bool = False, dtype: str | None = None) -> list:
     table = open_table(path, dtypes=None if dtype is None else {"c": dtype})
-    how = {"columns": [], "as_is": ["c"]} if as_is else {"columns": ["c"]}
-    batches = [batch.columns["c"] for batch in table.batches(**how)]
+    how = {"columns": [], "keep": ["c"]} if as_is else {"columns": ["c"]}
+    batches = [(batch.kept | batch.columns)["c"] for batch in table.batches(**how)]
     return [cell for batch in batches for cell in cells(batch)]
 
 
