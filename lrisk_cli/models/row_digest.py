@@ -1,14 +1,12 @@
 """A digest of the rows that a model learned from, by which it recognises them in any order."""
 
 import numpy as np
-import numpy.typing as npt
 
 from lrisk_cli.rows.rows import Rows
-from lrisk_cli.types import Array, Targets
+from lrisk_cli.rows.words import Words, folded
+from lrisk_cli.types import Targets
 
-Words = npt.NDArray[np.uint64]
-
-_BLOCK = 1 << 16  # numbers taken at a time: half a megabyte stays in the cache
+_BLOCK = 1 << 16  # rows taken at a time: half a megabyte stays in the cache
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
@@ -28,12 +26,11 @@ class RowDigest:
         """Take in some rows. targets: (n,)."""
         n_rows, width = rows.shape
         odd = _mix(np.arange(1, width + 2, dtype=np.uint64) * np.uint64(_GOLDEN)) | np.uint64(1)
-        step = max(1, _BLOCK // (width + 1))
-        for start in range(0, n_rows, step):
-            stop = min(start + step, n_rows)
-            keys = (_folded(rows.dense_rows(slice(start, stop))) * odd[:-1]).sum(axis=1)
-            keys += _folded(np.asarray(targets[start:stop], dtype=np.float64)) * odd[-1]
-            mixed = _mix(keys)
+        keys = rows.keys(odd[:-1])
+        for start in range(0, n_rows, _BLOCK):
+            some = slice(start, start + _BLOCK)
+            mixed = keys[some] + folded(np.asarray(targets[some], dtype=np.float64)) * odd[-1]
+            mixed = _mix(mixed)
             self._sums += np.array([mixed.sum(), _mix(mixed ^ odd[-1]).sum()])
         self.n_rows += n_rows
 
@@ -60,13 +57,6 @@ def add_digests(one: str, other: str) -> str:
 def _parts(text: str) -> tuple[int, tuple[int, int]]:
     count, _, digits = text.partition("-")
     return int(count), (int(digits[:16], 16), int(digits[16:], 16))
-
-
-def _folded(numbers: Array) -> Words:
-    """Bits of the numbers, the upper half also in the lower; 0 for -0."""
-    bits = (numbers + 0.0).view(np.uint64)
-    bits ^= bits >> np.uint64(32)
-    return bits
 
 
 def _mix(words: Words) -> Words:

@@ -13,6 +13,7 @@ import numpy as np
 from lrisk_cli.native.kernels import core
 from lrisk_cli.native.threads import over_chunks
 from lrisk_cli.rows.rows import ColumnStats, Roundings, StepKind
+from lrisk_cli.rows.words import Words, folded
 from lrisk_cli.types import Array, Index
 
 # Rows of X that a Gram matrix takes in at a time: the sums do not depend on anything else.
@@ -22,6 +23,8 @@ MARGIN_CHUNK = 256
 MAGNITUDE_CHUNK = 256
 VARIANCE_CHUNK = 1024
 FORM_CHUNK = 4096
+# Numbers taken at a time: half a megabyte stays in the cache.
+KEY_NUMBERS = 1 << 16
 # Up to this many columns a kernel of our own is faster than BLAS; the rows it takes at a time.
 NARROW, NARROW_CHUNK = 64, 16
 # Roundings of a partial sum of rows in the kernel that combines them: 256 groups of four.
@@ -175,6 +178,14 @@ class DenseRows:
     def column(self, j: int) -> Array:
         """A view of it."""
         return self._X[:, j]
+
+    def keys(self, factors: Words) -> Words:
+        n, d = self._X.shape
+        keys, step = np.empty(n, np.uint64), max(1, KEY_NUMBERS // max(d, 1))
+        for start in range(0, n, step):
+            some = slice(start, start + step)
+            keys[some] = (folded(self._X[some]) * factors).sum(axis=1)
+        return keys
 
     def number_columns(self) -> Index:
         """All of them: what they hold is not looked at."""

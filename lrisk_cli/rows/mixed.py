@@ -20,6 +20,7 @@ from lrisk_cli.native.threads import over_chunks
 from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.layout import Layout
 from lrisk_cli.rows.rows import ColumnStats, Roundings, StepKind
+from lrisk_cli.rows.words import Words, folded
 from lrisk_cli.types import Array, Codes, Index
 
 # Outputs that the kernels work on together.
@@ -192,6 +193,14 @@ class MixedRows:
         if at < 0:
             return self._D[:, int(np.searchsorted(self._layout.numbers, j))]
         return np.asarray(self._codes[:, at] == j, np.float64)
+
+    def keys(self, factors: Words) -> Words:
+        """0 has the word 0, so that codes need only the word of 1."""
+        keys = DenseRows(self._D).keys(factors[self._layout.numbers])
+        words = np.append(factors * folded(np.ones(1)), np.uint64(0))
+        for code in self._codes.T:
+            keys += words[code]
+        return keys
 
     def number_columns(self) -> Index:
         return self._layout.numbers

@@ -6,6 +6,7 @@ each row and output. A kind of rows says how X is stored; nobody else indexes or
 
 from typing import Any, Literal, NamedTuple, Protocol
 
+from lrisk_cli.rows.words import Words
 from lrisk_cli.types import Array, Index
 
 StepKind = Literal[
@@ -107,6 +108,9 @@ class Rows(Protocol):
 
     def column(self, j: int) -> Array:
         """The numbers of one column, to be read only. (n,)."""
+
+    def keys(self, factors: Words) -> Words:
+        """sum_j factors_j b_j of each row modulo 2^64, b_j its folded words. (n,)."""
 
     def number_columns(self) -> Index:
         """The columns that may hold other numbers than 0 and 1, ascending."""

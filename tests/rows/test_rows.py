@@ -1,5 +1,7 @@
 """Every kind of rows against plain NumPy."""
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -210,3 +212,15 @@ def test_threads_do_not_change_a_bit(given, k):
         with thread_pool(2):
             for one, other in zip(alone, results(), strict=True):
                 assert np.array_equal(one, other)
+
+
+def test_keys_are_sums_of_the_bits_of_the_rows_modulo_two_to_the_64(case):
+    rows, X = case
+    d = rows.shape[1]
+    factors = np.random.default_rng(0).integers(0, 2**64, d, dtype=np.uint64)
+    keys = rows.keys(factors)
+    for at in {0, len(X) // 2, len(X) - 1}:
+        words = [struct.unpack("<Q", struct.pack("<d", number + 0.0))[0] for number in X[at]]
+        folded = [word ^ word >> 32 for word in words]
+        expected = sum(int(f) * word for f, word in zip(factors, folded, strict=True)) % 2**64
+        assert int(keys[at]) == expected
