@@ -83,6 +83,11 @@ class RowOrder:
         self._sorted = False
         self._work = (np.empty(n_rows, dtype=np.uint64), np.empty(n_rows, dtype=np.uint64))
 
+    def resort(self, keys: Array) -> bool:
+        """Bring the order up to date; whether it had to change, or was the first."""
+        before, self._sorted = self._sorted, True
+        return core.sort_rows(keys, self.order, *self._work) != 0 or not before
+
     def sort(self, keys: Array) -> int | None:
         """Bring the order up to date; how many positions changed, if there was one before."""
         last = self.order.copy() if self._sorted else None

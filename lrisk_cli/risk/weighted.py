@@ -5,7 +5,7 @@ densities. Weights are allowed if for every set of rows they sum to at most H(ma
 being what the spectrum gives to the heaviest mass x of M; a row of mass 3 is the row three times.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -24,11 +24,15 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, slots=True)
 class Masses:
-    """values: m, all greater than 0; total: M; even: m / M, the weights of the mean."""
+    """values: m, all greater than 0; total: M; even: m / M, the weights of the mean.
+
+    ranked: the last order of the rows for each spectrum, from which the next sort starts.
+    """
 
     values: Array
     total: float
     even: Array
+    ranked: "dict[Spectrum, RankedMasses]" = field(default_factory=dict, compare=False, repr=False)
 
     def take(self, rows: NDArray[np.intp]) -> "Masses":
         """Of some of the rows."""
@@ -88,25 +92,47 @@ class RankedMasses:
 
     def __init__(self, spectrum: Spectrum, masses: Masses) -> None:
         n_rows = len(masses.values)
-        self._spectrum, self._masses = spectrum, masses
+        self._spectrum, self._values, self._total = spectrum, masses.values, masses.total
         self._row_order = RowOrder(n_rows)
         self.ordered, self._heavier = np.empty((2, n_rows))
+        self._sigma: Array | None = None
 
     @property
     def order(self) -> NDArray[np.int32]:
         """The rows by ascending key, as of the last sort."""
         return self._row_order.order
 
-    def sort(self, keys: Array) -> int | None:
-        """Sort by these keys; how many ranks changed, if it was sorted before."""
+    def sort(self, keys: Array) -> None:
+        """Sort by these keys."""
+        if self._row_order.resort(keys):
+            self._accumulate()
+
+    def sort_counting(self, keys: Array) -> int | None:
+        """The same; how many ranks changed, if it was sorted before."""
         changes = self._row_order.sort(keys)
-        rising = self._spectrum.rising
-        core.heavier_masses(self._masses.values, self.order, rising, self.ordered, self._heavier)
+        self._accumulate()
         return changes
+
+    def _accumulate(self) -> None:
+        rising = self._spectrum.rising
+        core.heavier_masses(self._values, self.order, rising, self.ordered, self._heavier)
+        self._sigma = None
 
     def sigma(self) -> Array:
         """The weights of the sorted rows, ties not shared. (n,)."""
-        return self._spectrum.weights_of(self.ordered, self._heavier, self._masses.total)
+        if self._sigma is None:
+            self._sigma = self._spectrum.weights_of(self.ordered, self._heavier, self._total)
+        return self._sigma
+
+
+def ranked_masses(spectrum: Spectrum, masses: Masses) -> RankedMasses:
+    """The ranked masses that all who weigh these rows share: weights are repaired in the order of
+    the losses that they came from.
+    """
+    found = masses.ranked.get(spectrum)
+    if found is None:
+        found = masses.ranked[spectrum] = RankedMasses(spectrum, masses)
+    return found
 
 
 class WeightedRowWeighter:
@@ -131,16 +157,22 @@ class WeightedRowWeighter:
         by_rank = self._kept is None
         if smoothing is not None and smoothing.name is SmoothingName.ENTROPY:
             by_rank = True
-        self._ranked = None
+        self._ranked, self._track = None, track_ranks
         if not self._flat and (track_ranks or by_rank):
-            self._ranked = RankedMasses(spectrum, masses)
+            # Ranks that are tracked are those of losses alone.
+            ranked = RankedMasses(spectrum, masses) if track_ranks else None
+            self._ranked = ranked or ranked_masses(spectrum, masses)
 
     def weigh(self, losses: Array) -> Weighed:
         """Risk and row weights; equal losses get equal densities."""
         if self._flat:
             value = core.compensated_dot(self._masses.even, losses)
             return Weighed(value, value, self._masses.even, None)
-        changes = None if self._ranked is None else self._ranked.sort(losses)
+        changes = None
+        if self._ranked is not None and self._track:
+            changes = self._ranked.sort_counting(losses)
+        elif self._ranked is not None:
+            self._ranked.sort(losses)
         lam = self._sharp(losses)
         value = core.compensated_dot(lam, losses)
         smoothing = self.smoothing
@@ -264,7 +296,10 @@ def repair_masses(lam: Array, spectrum: Spectrum, masses: Masses) -> tuple[Array
     if not 0.0 < 1.0 / (sum_of_lam or np.inf) < np.inf:
         lam, sum_of_lam = masses.even, 1.0
     lam = lam / sum_of_lam
-    ranked = RankedMasses(spectrum, masses)
+    kept = None if spectrum.flat or not spectrum.rising else spectrum.kept(masses.total)
+    if kept is not None:
+        return _repair_capped(lam, 1.0 / kept, spectrum, masses)
+    ranked = ranked_masses(spectrum, masses)
     ranked.sort(lam / masses.values)
     sigma, ascending = ranked.sigma(), lam[ranked.order]
     even = ranked.ordered / masses.total
@@ -273,6 +308,21 @@ def repair_masses(lam: Array, spectrum: Spectrum, masses: Masses) -> tuple[Array
         lam = (1.0 - fraction) * lam + fraction * masses.even
         ascending = (1.0 - fraction) * ascending + fraction * even
     return lam, float(core.excess_share(ascending, sigma)) + _rounding(spectrum)
+
+
+def _repair_capped(
+    lam: Array, cap: float, spectrum: Spectrum, masses: Masses
+) -> tuple[Array, float]:
+    """The same where H(x) = min(cap x, 1): weights of sum 1 with lam <= cap m in every row."""
+    even, densest = 1.0 / masses.total, float(np.max(lam / masses.values))
+    # Once, and again for what rounding leaves of densities far above the cap.
+    for _ in range(3):
+        if densest <= cap:
+            break
+        fraction = min(1.0, (densest - cap) / (densest - even))
+        lam = (1.0 - fraction) * lam + fraction * masses.even
+        densest = float(np.max(lam / masses.values))
+    return lam, max(densest / cap - 1.0, 0.0) + _rounding(spectrum)
 
 
 def _rounding(spectrum: Spectrum) -> float:
