@@ -14,31 +14,47 @@ class Column:
     """All numbers of a stream, in its order: 8 bytes each."""
 
     def __init__(self) -> None:
-        self._buffer, self._n = Buffer(0), 0
+        # The first batch is an array of its own: groups of rows have no other.
+        self._values = np.empty(0)
+        self._buffer: Buffer | None = None
 
     def add(self, values: Array) -> None:
-        stop = self._n + len(values)
-        if stop > self._buffer.size:
-            self._buffer.resize(max(stop, self._n + self._n // 2))
-        self._buffer.view()[self._n : stop] = values
-        self._n = stop
+        n, stop = len(self._values), len(self._values) + len(values)
+        if n == 0:
+            self._values = np.array(values, dtype=np.float64)
+            return
+        if self._buffer is None:
+            self._buffer = Buffer(stop)
+            self._buffer.view()[:n] = self._values
+        elif stop > self._buffer.size:
+            self._values = np.empty(0)  # no view may be left of what is resized
+            self._buffer.resize(max(stop, n + n // 2))
+        self._buffer.view()[n:stop] = values
+        self._values = self._buffer.view()[:stop]
 
     @property
     def values(self) -> Array:
         """The numbers so far. (n,)."""
-        return self._buffer.view()[: self._n]
+        return self._values
 
 
 class Chunks:
     """Passes rows on in chunks of fixed length. width: numbers of a row."""
 
     def __init__(self, width: int) -> None:
-        self._buffer = np.empty((width, CHUNK))
+        # As long as the rows so far, up to a chunk: groups of rows are short.
+        self._buffer = np.empty((width, 0))
         self._filled = 0
 
     def add(self, columns: tuple[Targets, ...], take: Callable[[Array], None]) -> None:
         """Add rows; take: called with each full chunk, (width, CHUNK)."""
         taken, n = 0, len(columns[0])
+        most = min(CHUNK, self._filled + n)
+        if self._buffer.shape[1] < most:
+            most = max(most, min(CHUNK, 2 * self._buffer.shape[1]))
+            wider = np.empty((len(self._buffer), most))
+            wider[:, : self._filled] = self._buffer[:, : self._filled]
+            self._buffer = wider
         while taken < n:
             stop = min(n, taken + CHUNK - self._filled)
             end = self._filled + stop - taken

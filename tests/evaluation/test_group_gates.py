@@ -19,7 +19,7 @@ SPELL = make_canonical(lambda text: metric_name(text, Task.REGRESSION), ["region
 
 
 def group(region: str, year: str, rows: int, **figures: float | None) -> GroupFigures:
-    return GroupFigures((region, year), rows, figures, {}, rows)
+    return GroupFigures((region, year), rows, figures, {}, rows, rows)
 
 
 GROUPS = ByGroup(
