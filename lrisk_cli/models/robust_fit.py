@@ -96,6 +96,11 @@ def robust_notes(inliers: InlierWeights) -> tuple[str, ...]:
             f"{n_alone} rows have the same target, a part of its own (zeros of a zero-inflated "
             "target): they are no outliers, and the others were judged among themselves"
         )
+    if judged.instead:
+        notes.append(
+            f"outliers are those that remain if {judged.instead}, which explains these few rows "
+            "much better than wrong rows do"
+        )
     if judged.skewness:
         side = "large" if judged.skewness > 0.0 else "small"
         notes.append(

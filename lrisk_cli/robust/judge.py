@@ -11,10 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from lrisk_cli.robust.alternatives import Alternative, deleted_errors, find_alternative
 from lrisk_cli.robust.bisquare import MAD_TO_DEVIATION
 from lrisk_cli.robust.judgement import Group, Outlying, far_from, find_outlying
 from lrisk_cli.robust.linear import LinearFit, fit_linear
 from lrisk_cli.robust.local_scale import local_scales
+from lrisk_cli.robust.skewness import straighten
+from lrisk_cli.rows.dense import DenseRows
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Flags
 
@@ -28,6 +31,8 @@ FEWEST_ROWS, THIN = 2, 5
 MASS, FEWEST_MASS, REPEATED = 0.1, 10, 0.5
 # It is at most so many deviations of the other targets from the nearest of them.
 APART = 2.0
+# Up to so many rows, outliers are compared with explanations that need none.
+MOST_COMPARED = 400
 # Columns of fewer values are codes, and no row is remote in them.
 FEWEST_VALUES = 12
 
@@ -39,7 +44,8 @@ class Judgement:
     kinds: (n,) positions in KINDS. weights: (n,) probability that the error of a row is that of an
     inlier. fraction: of rows with wrong errors, estimated. threshold: the smallest score of an
     outlier. scale: of the errors of inliers, in units of y. fit: None where the rows are too few to
-    judge. alone: rows with the value that the target holds so often, judged apart.
+    judge. alone: rows with the value that the target holds so often, judged apart. instead: what
+    explains the rows better than errors would, in words.
     """
 
     scores: Array
@@ -53,6 +59,7 @@ class Judgement:
     alone: Flags
     skewness: float = 0.0
     thin: bool = False
+    instead: str = ""
 
     @property
     def outliers(self) -> Flags:
@@ -89,7 +96,47 @@ def _judge(rows: Rows, y: Array, *, constant: bool, seed: int, alone: Flags) -> 
     fit = fit_linear(rows, y, seed=seed)
     remote = _remote(rows, p - constant)
     part = _conclude(rows, fit.scores, y - fit.errors, remote, float(n - p), seed)
+    if part.outliers.any() and n <= MOST_COMPARED:
+        part = _compare(rows.dense_rows(slice(None)), y, part, remote, seed)
     return replace(part, scale=fit.scale, fit=fit, alone=alone, thin=n < THIN * p)
+
+
+def _compare(A: Array, y: Array, part: Judgement, remote: Flags, seed: int) -> Judgement:
+    """The outliers that remain where an alternative explains the rows much better than errors do.
+
+    Those must be outliers under the alternative too; remote rows have no excuse. A: (n, p).
+    """
+    found = find_alternative(A, y, part.outliers, remote)
+    if found is None:
+        return part
+    z = _scores_under(found, seed)
+    other = find_outlying(z, float(max(len(y) - found.rows.shape[1], 1)))
+    excused = part.outliers & ~remote & ~other.flags
+    if not excused.any():
+        return part
+    kinds = part.kinds.copy()
+    kinds[excused] = TAIL
+    scores = np.where(remote, part.scores, np.minimum(part.scores, np.abs(z)))
+    outliers = part.outliers & ~excused
+    weights = np.where(excused, np.maximum(part.weights, 1.0 - other.outlying), part.weights)
+    return replace(
+        part,
+        scores=scores,
+        kinds=kinds,
+        weights=weights,
+        fraction=min(part.fraction, float(1.0 - weights.mean())),
+        threshold=float(scores[outliers].min()) if outliers.any() else float(scores.max()),
+        groups=part.groups if (kinds == GROUP).any() else (),
+        instead=found.words,
+    )
+
+
+def _scores_under(found: Alternative, seed: int) -> Array:
+    """Standardised errors where no row is to be wrong. (n,)."""
+    if not found.refit:
+        return deleted_errors(found.rows, found.y)
+    z = fit_linear(DenseRows(found.rows), found.y, seed=seed).scores
+    return straighten(z, z, found.skewness) if found.skewness else z
 
 
 def _conclude(

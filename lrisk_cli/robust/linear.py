@@ -101,6 +101,8 @@ def fit_linear(rows: Rows, y: Array, *, seed: int = 0) -> LinearFit:
     if scale <= smallest:
         return _exact(rows, y, beta, smallest)
     beta, _, scale = _reject(rows, y, beta, scale)
+    if scale <= smallest:
+        return _exact(rows, y, beta, smallest)
     beta, w, scale = _m_steps(rows, y, beta, scale)
     suspected = _suspected(np.abs(_errors(rows, y, beta)) <= SUSPECT * scale)
     if suspected <= MOST_SUSPECTED:
