@@ -66,10 +66,10 @@ def numbered_names(n_columns: int) -> list[str]:
     return [f"x{j}" for j in range(n_columns)]
 
 
-def from_matrix(X: Any) -> pa.Table:
+def from_matrix(matrix: Any) -> pa.Table:
     """A column for each column of a matrix of numbers."""
-    columns = [pa.array(np.ascontiguousarray(X[:, j])) for j in range(X.shape[1])]
-    return pa.Table.from_arrays(columns, names=numbered_names(X.shape[1]))
+    columns = [pa.array(np.ascontiguousarray(matrix[:, j])) for j in range(matrix.shape[1])]
+    return pa.Table.from_arrays(columns, names=numbered_names(matrix.shape[1]))
 
 
 def _as_arrow(data: Any, option: str) -> pa.Table:

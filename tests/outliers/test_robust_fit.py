@@ -4,7 +4,7 @@ import csv
 import json
 import shutil
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 import pytest
@@ -126,12 +126,12 @@ def test_a_time_limit_holds_for_the_judgement_of_labels():
     y = np.argmax(X[:, :3] + rng.gumbel(size=(3000, 3)), axis=1).astype(np.int32)
     loss, risk = make_loss("logistic", 3), parse_risk("subquantile:0.8")
     problem = make_problem(DenseRows(X), y, loss, risk, 1e-6)
-    began = perf_counter()
+    began, worked = perf_counter(), process_time()
     inliers = find_inlier_weights(DenseRows(X), y, loss, constant=False, until=began)
     limits = Limits(tol=1e-12, time_limit=0.2, until=began + 0.2)
     found = solve(problem, SolverOptions(), limits, inliers=inliers.weights)
     assert "stopped after 0.2 s (time_limit)" in found.status
-    assert perf_counter() - began < 10.0
+    assert process_time() - worked < 10.0
 
 
 def test_classes_that_columns_do_not_tell_apart_are_not_called_outliers_without_a_doubt(tmp_path):

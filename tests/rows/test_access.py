@@ -29,6 +29,7 @@ EXEMPT = {
         "features/fourier.py": "the same",
         "features/embedding.py": "values of a few rows at a time",
         "features/landmarks.py": "kernels of a sample",
+        "library": "tables that users call X, as scikit-learn does",
         "outliers/reasons.py": "the few rows that are explained",
         "outliers/distance_reasons.py": "the same",
     },

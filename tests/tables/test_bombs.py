@@ -61,9 +61,11 @@ def write_many(folder, n_rows: int) -> str:
 
 def test_rows_without_number_are_refused_before_they_are_read(tmp_path):
     write_many(tmp_path, 20_000_000)
-    began = time.perf_counter()
+    path = tmp_path / "many.parquet"
+    contents = path.read_bytes()
+    # Whoever reads rows finds them damaged; the footer at the end has their number.
+    path.write_bytes(contents[:4] + bytes(len(contents) // 2) + contents[4 + len(contents) // 2 :])
     run = lrisk(tmp_path, "fit", "many.parquet", "--target", "y", "--memory-limit", "100MB")
-    assert time.perf_counter() - began < 10.0
     assert refusal(run, 3).startswith(
         "lrisk: error: many.parquet: a design of 20000000 rows x 1 columns takes at least 640 MB, "
         "more than --memory-limit 100 MB; --exclude columns"
@@ -80,13 +82,13 @@ def test_a_text_that_unfolds_is_refused_on_the_way(tmp_path):
     assert n_rows < 500_000
 
 
-def test_categories_that_would_unfold_are_refused_before_the_design_is_made(tmp_path):
+def test_categories_stay_codes_and_their_texts_count(tmp_path):
     rows = np.arange(5000)
     table = pa.table({"id": rows.astype(str), "y": rows % 7})
     pq.write_table(table, tmp_path / "ids.parquet")
     flags = ["--target", "y", "--max-categories", "5000", "--memory-limit", "20MB"]
     run = lrisk(tmp_path, "fit", "ids.parquet", *flags)
-    assert "a design of 5000 rows x 5001 columns takes at least 200 MB" in refusal(run, 3)
+    assert run.returncode == 0, run.stderr  # as 0/1 columns they would take 200 MB
     table = pa.table({"id": [f"{row:0500d}" for row in rows], "y": rows % 7})
     pq.write_table(table, tmp_path / "texts.parquet")
     flags[-1] = "2MB"
