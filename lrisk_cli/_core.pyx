@@ -37,6 +37,7 @@ def cpu_has_avx2() -> bool:
 include "native/reading.pxi"
 include "native/numerals.pxi"
 include "native/number_columns.pxi"
+include "native/dates.pxi"
 include "native/passes.pxi"
 include "native/softmax.pxi"
 include "native/huber.pxi"

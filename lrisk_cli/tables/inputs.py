@@ -1,5 +1,6 @@
 """What a command line says about its tables: where they are, and how their cells are written."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +11,8 @@ from lrisk_cli.tables.named_columns import split_list
 
 DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 DECIMALS = (".", ",")
+ORDERS = ("dmy", "mdy", "ymd")
+DATE_LETTERS = {"d": "d", "e": "d", "m": "m", "b": "m", "B": "m", "Y": "y", "y": "y"}
 THOUSANDS_WORDS = {
     "comma": ",", "point": ".", "dot": ".", "apostrophe": "'", "\u2019": "'", "space": " ",
     "\u00a0": " ", "\u202f": " ", "none": "none",
@@ -22,13 +25,15 @@ class Spelling:
     between its thousands ("none" where there are none); empty for those that the cells show.
 
     missing: texts that stand for a missing cell, beside the empty one. keep_spaces: those around a
-    text are part of it.
+    text are part of it. orders: of day, month and year in dates, each with a text that names
+    columns, which is empty for all.
     """
 
     decimal: str = ""
     missing: tuple[str, ...] = ()
     thousands: str = ""
     keep_spaces: bool = False
+    orders: tuple[tuple[str, str], ...] = ()
 
     def is_missing(self, text: str | None) -> bool:
         """Whether a cell of this text is missing; spaces around it do not matter."""
@@ -83,6 +88,7 @@ def make_inputs(
     rename_duplicates: bool = False,
     thousands: str | None = None,
     keep_spaces: bool = False,
+    date_format: Sequence[str] = (),
 ) -> Inputs:
     """The inputs that the texts of options describe; UsageError where they cannot be meant."""
     if decimal is not None and decimal not in DECIMALS:
@@ -92,7 +98,8 @@ def make_inputs(
         if not is_text(text):
             raise InvalidOption("na_values", f"takes UTF-8 text, which no cell lacks; got {text!r}")
     between = _parse_thousands(thousands, decimal)
-    spelling = Spelling(decimal or "", missing, between, keep_spaces)
+    orders = tuple(map(_parse_date_format, date_format))
+    spelling = Spelling(decimal or "", missing, between, keep_spaces, orders)
     allowance = make_allowance(memory_limit)
     if ragged not in tuple(Ragged):
         raise InvalidOption("ragged", f"takes {', '.join(Ragged)}; got {ragged!r}")
@@ -110,6 +117,20 @@ def _parse_thousands(text: str | None, decimal: str | None) -> str:
     if mark == decimal:
         raise InvalidOption("thousands", f"takes another mark than {opt('decimal')}; got {text!r}")
     return mark
+
+
+def _parse_date_format(text: str) -> tuple[str, str]:
+    """The text that names columns, and the order of day, month and year."""
+    name, _, pattern = text.rpartition("=")
+    letters = re.findall(r"%[-_0]?([a-zA-Z])", pattern)
+    order = "".join(DATE_LETTERS.get(letter, "") for letter in letters) or pattern.lower()
+    if order not in ORDERS:
+        raise InvalidOption(
+            "date_format",
+            "takes dmy, mdy or ymd, or a pattern such as %d/%m/%Y, after COLUMN= if it is not that "
+            f"of all dates; got {text!r}",
+        )
+    return name, order
 
 
 def _parse_delimiter(text: str | None) -> str | None:

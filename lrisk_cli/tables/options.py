@@ -39,6 +39,13 @@ class Data:
         shown="by the cells",
         expert=True,
     )
+    date_format: tuple[str, ...] = option(
+        (),
+        metavar="A,B=ORDER",
+        help="Order of day, month and year in dates, dmy, mdy or ymd, or a pattern such as "
+        "%d/%m/%Y; of some columns, or of all without a name; repeatable.",
+        shown="by the cells",
+    )
     keep_spaces: bool = option(
         False, help="Keep the spaces around texts, which are left out otherwise.", expert=True
     )
@@ -80,6 +87,7 @@ class Data:
             rename_duplicates=self.rename_duplicates,
             thousands=self.thousands,
             keep_spaces=self.keep_spaces,
+            date_format=self.date_format,
         )
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
@@ -9,12 +11,13 @@ from lrisk_cli.errors import opt
 from lrisk_cli.tables import compute
 from lrisk_cli.tables.cells import is_text
 from lrisk_cli.tables.column_types.base import ColumnType, Doubt, take_sample
+from lrisk_cli.tables.column_types.calendar import count_dates
 from lrisk_cli.tables.column_types.category import CategoryType
+from lrisk_cli.tables.column_types.date import DateType, WrittenDateType
 from lrisk_cli.tables.column_types.nested import NestedType
 from lrisk_cli.tables.column_types.number import DurationType, NumberType, asked_for
 from lrisk_cli.tables.column_types.numerals import (
     UNKNOWN,
-    Counts,
     Written,
     count_cells,
     decimal_of,
@@ -25,7 +28,11 @@ from lrisk_cli.tables.ragged import RaggedRows
 from lrisk_cli.tables.reader import TableFile
 
 BLOCK_ROWS = 16_384
+BOTH_ORDERS = "its cells do not show which of two numbers is the day and which the month"
 BOTH_MARKS = "its commas may stand before decimals or between thousands"
+
+# Counts that add up.
+Some = TypeVar("Some", bound=Any)
 
 
 def settle_types(
@@ -34,12 +41,13 @@ def settle_types(
     spelling: Spelling,
     expected: Mapping[str, Written | None],
     asked: Mapping[str, str],
+    orders: Mapping[str, str],
 ) -> dict[str, ColumnType]:
     """The types, those of numbers with what is known of how they are written.
 
     expected: how the columns that a model needs were written; None where programs wrote them.
-    asked: the kinds that the user asks for. Columns whose sample leaves a mark open are read once
-    in whole.
+    asked: the kinds that the user asks for; orders: those of day, month and year. Columns whose
+    sample leaves a mark or an order open are read once in whole.
     """
     settled = {name: _with_spaces(kind, name, spelling, expected) for name, kind in types.items()}
     numbers = {
@@ -51,11 +59,18 @@ def settle_types(
     for name, kind in numbers.items():
         numbers[name] = _expected(kind, name, expected)
     open_names = [name for name, kind in numbers.items() if kind.ambiguous]
-    counted = survey(files, open_names, spelling)
+    count_marks = partial(count_cells, asked=asked_for(spelling))
+    counted = survey(files, open_names, spelling, count_marks)
     found: dict[str, Written] = {}
     for name, counts in counted.items():
         wanted = asked_for(spelling, _fixed(name, expected))
         found[name] = written_by(counts, decimal_of(counts, wanted), wanted)
+    dates = {
+        name: kind
+        for name, kind in types.items()
+        if isinstance(kind, DateType) and _stored_as_text(files, name)
+    }
+    settled |= _settle_dates(files, dates, spelling, expected, orders)
     shown = {kind.written.decimal for kind in numbers.values() if not kind.ambiguous}
     shown = (shown | {written.decimal for written in found.values()}) - {""}
     for name, kind in numbers.items():
@@ -68,7 +83,7 @@ def settle_types(
         settled[name] = (
             _ambiguous(forced=name in asked)
             if kind.ambiguous and not written.decimal and counted[name].with_comma
-            else kind.rewritten(written, _later(files, name, spelling))
+            else kind.rewritten(written, partial(_survey_one, files, name, spelling, count_marks))
         )
     return settled
 
@@ -124,36 +139,68 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
+def _settle_dates(
+    files: Sequence[TableFile],
+    dates: Mapping[str, DateType],
+    spelling: Spelling,
+    expected: Mapping[str, Written | None],
+    orders: Mapping[str, str],
+) -> dict[str, ColumnType]:
+    """The types of dates, those of which no cell tells day from month refused."""
+    settled: dict[str, ColumnType] = {}
+    for name, kind in dates.items():
+        order = orders.get(name) or _fixed(name, expected).order
+        if order:
+            settled[name] = WrittenDateType(order)
+        elif isinstance(kind, WrittenDateType) and not kind.ambiguous:
+            later = partial(_survey_one, files, name, spelling, count_dates)
+            settled[name] = WrittenDateType(kind.written.order, later)
+    left = [name for name in dates if name not in settled]
+    left = [name for name in left if isinstance(dates[name], WrittenDateType)]
+    for name, counts in survey(files, left, spelling, count_dates).items():
+        remedy = " or ".join(opt("date_format", f"{name}={each}") for each in counts.orders)
+        settled[name] = (
+            NestedType(BOTH_ORDERS, f"pass {remedy}")
+            if counts.ambiguous
+            else WrittenDateType(counts.order)
+        )
+    return settled
+
+
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _Counted(Generic[Some]):
     n_rows: int
-    counts: dict[str, Counts]
+    counts: dict[str, Some]
 
 
 def survey(
-    files: Sequence[TableFile], names: Sequence[str], spelling: Spelling
-) -> dict[str, Counts]:
-    """What all cells of the columns are as numbers."""
-    total = {name: Counts() for name in names}
-    asked = asked_for(spelling)
+    files: Sequence[TableFile],
+    names: Sequence[str],
+    spelling: Spelling,
+    count: Callable[[pa.Array], Some],
+) -> dict[str, Some]:
+    """What all cells of text of the columns are: the sum of the counts of the blocks."""
+    total = {name: count(pa.array([], pa.string())) for name in names}
 
-    def count(records: pa.RecordBatch) -> _Counted:
+    def count_block(records: pa.RecordBatch) -> _Counted[Some]:
         columns = dict(zip(records.schema.names, records.columns, strict=True))
         counts = {}
         for name in names:
             cells = compute.dictionary_decode(columns[name]) if name in columns else None
             if cells is not None and is_text(cells.type):
-                counts[name] = count_cells(take_sample(cells, spelling).cells, asked)
+                counts[name] = count(take_sample(cells, spelling).cells)
         return _Counted(records.num_rows, counts)
 
     for file in files if names else ():
         stored = [name for name in names if name not in file.source.partitions]
-        for block in file.batches(stored, (), BLOCK_ROWS, count, RaggedRows()):
+        for block in file.batches(stored, (), BLOCK_ROWS, count_block, RaggedRows()):
             for name, counts in block.counts.items():
-                total[name] += counts
+                total[name] = total[name] + counts
     return total
 
 
-def _later(files: Sequence[TableFile], name: str, spelling: Spelling) -> Callable[[], Counts]:
-    """What counts the cells of a column when a cell needs more than the sample has shown."""
-    return lambda: survey(files, [name], spelling)[name]
+def _survey_one(
+    files: Sequence[TableFile], name: str, spelling: Spelling, count: Callable[[pa.Array], Some]
+) -> Some:
+    """The counts of one column, asked when a cell needs more than the sample has shown."""
+    return survey(files, [name], spelling, count)[name]

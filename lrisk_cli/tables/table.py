@@ -295,7 +295,8 @@ def open_table(
     names = tuple(name for name in names if name in found)
     types = {name: convert_type(found[name], kinds.get(name)) for name in names}
     recorded = {name: (written or {}).get(name) for name in expected or ()}
-    types = settle_types(files, types, inputs.spelling, recorded, asked)
+    orders = _find_orders(inputs.spelling, names, label)
+    types = settle_types(files, types, inputs.spelling, recorded, asked, orders)
     check_dates(label, files[0].schema, found, kinds)
     counts = [file.schema.n_rows for file in files if file.schema.n_rows is not None]
     return Table(
@@ -309,6 +310,17 @@ def open_table(
         inputs.spelling,
         inputs.allowance,
         (*notes, *files[0].schema.named.notes(names)),
+    )
+
+
+def _find_orders(spelling: Spelling, names: Sequence[str], label: str) -> dict[str, str]:
+    """The order of day, month and year that the user names for columns, or for all."""
+    by_name = {text: order for text, order in spelling.orders if text}
+    common = [order for text, order in spelling.orders if not text]
+    return (
+        dict.fromkeys(names, common[-1]) | find_dtypes(by_name, names, label)
+        if common
+        else (find_dtypes(by_name, names, label))
     )
 
 

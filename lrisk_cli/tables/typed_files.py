@@ -12,7 +12,7 @@ from lrisk_cli.tables.cells import is_text
 from lrisk_cli.tables.column_names import name_columns
 from lrisk_cli.tables.column_types.base import ColumnType
 from lrisk_cli.tables.column_types.category import CATEGORY
-from lrisk_cli.tables.column_types.date import DATE
+from lrisk_cli.tables.column_types.date import DateType
 from lrisk_cli.tables.column_types.nested import ENCRYPTED
 from lrisk_cli.tables.column_types.registry import infer_type, type_of_arrow
 from lrisk_cli.tables.inputs import Layout, Spelling
@@ -53,7 +53,7 @@ class TypedReader(Reader[FileSchema]):
         )  # fmt: skip
 
     def infer_types(self, files: Sequence[TableFile], spelling: Spelling) -> dict[str, ColumnType]:
-        """The type of each column. Text is taken as it is, except for ISO dates.
+        """The type of each column. Text is taken as it is, except for dates.
 
         A column of nulls has the type that the first of the other files gives it.
         """
@@ -67,8 +67,8 @@ class TypedReader(Reader[FileSchema]):
             kinds = [schema.field(name).type for _, schema in typed]
             known = [kind for kind in kinds if not pa.types.is_null(kind)]
             types[name] = type_of_arrow(known[0]) if known else CATEGORY
-            if types[name] is CATEGORY and _holds_dates([f for f, _ in typed], name, spelling):
-                types[name] = DATE
+            if types[name] is CATEGORY:
+                types[name] = _find_dates([f for f, _ in typed], name, spelling) or CATEGORY
         return types
 
     def batches(
@@ -134,8 +134,8 @@ class _Cells:
         return len(self.cells)
 
 
-def _holds_dates(files: Sequence[TableFile], name: str, spelling: Spelling) -> bool:
-    """Whether texts are dates, by the first SAMPLE_ROWS of which one is not missing."""
+def _find_dates(files: Sequence[TableFile], name: str, spelling: Spelling) -> DateType | None:
+    """The type of texts that are dates, by the first SAMPLE_ROWS of which one is not missing."""
     parts: list[pa.Array] = []
     for file in files:
         for block in file.batches([name], [name], SAMPLE_ROWS, _Cells, RaggedRows()):
@@ -144,9 +144,10 @@ def _holds_dates(files: Sequence[TableFile], name: str, spelling: Spelling) -> b
                 rows = pa.concat_arrays(parts)
                 guess = infer_type(rows.slice(0, SAMPLE_ROWS), spelling)
                 if guess is not None:
-                    return guess is DATE
+                    return guess if isinstance(guess, DateType) else None
                 parts = [rows.slice(SAMPLE_ROWS)]
-    return bool(parts) and infer_type(pa.concat_arrays(parts), spelling) is DATE
+    guess = infer_type(pa.concat_arrays(parts), spelling) if parts else None
+    return guess if isinstance(guess, DateType) else None
 
 
 def _clipped(column: pa.Array) -> pa.Array:

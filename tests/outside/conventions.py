@@ -25,8 +25,8 @@ CONVENTIONS = {
     "number-notation": "a number in a notation that the other program keeps as text",
     "invalid-cell": "a cell that is not of its column's type is refused, or missing with --missing",
     "infinite": "an infinite number, or one too large for a double, is an invalid cell",
-    "date": "ISO dates in text become days since 1970",
-    "date-as-text": "dates and times that are not ISO dates stay text",
+    "date": "dates in text become days since 1970",
+    "date-as-text": "texts that another program takes for dates, times of day among them",
     "microseconds": "points in time are read to the microsecond",
     "nested": "lists, structures and bytes are refused unless excluded",
     "column-name": "a column without a name is column_N, a repeated name NAME.2",
@@ -129,7 +129,7 @@ def _explain_parsed(pair: Pair, text: str) -> str | None:
     if pair.kind == "date":
         moment = parse_date(trimmed)
         if moment is None:
-            return None
+            return "date" if pair.ours in written_days(trimmed) else None
         return "date" if _explain_number(Pair("", pair.ours, moment, False)) is not None else None
     number = number_of(trimmed)
     if number is None and pair.ours in written_numbers(trimmed):
@@ -153,6 +153,22 @@ def parse_date(text: str) -> Moment | None:
     cell = python_cell(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     assert isinstance(cell, Moment)
     return Moment(cell.nanoseconds - early * (4 * 365 + 1) * DAY)
+
+
+def written_days(text: str) -> set[float]:
+    """What pandas makes of a date, the day or the month first, in days since 1970."""
+    import pandas as pd
+
+    found = set()
+    for day_first in (False, True):
+        try:
+            moment = pd.to_datetime(text, dayfirst=day_first, utc=True).to_pydatetime()
+        except ValueError:
+            continue
+        cell = python_cell(moment)
+        assert isinstance(cell, Moment)
+        found.add(exact_days(cell))
+    return found
 
 
 def _explain_missing(pair: Pair) -> str | None:

@@ -1,12 +1,15 @@
 """Dates and moments, as days since 1970-01-01."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
+from threading import Lock
 
 import numpy as np
 import pyarrow as pa
 
 from lrisk_cli.tables import compute
+from lrisk_cli.tables.arrays import arrow_texts
 from lrisk_cli.tables.cells import count_matching
 from lrisk_cli.tables.column_types.base import (
     ColumnType,
@@ -14,6 +17,8 @@ from lrisk_cli.tables.column_types.base import (
     Sample,
     to_days,
 )
+from lrisk_cli.tables.column_types.calendar import DateCounts, count_dates, parse_dates
+from lrisk_cli.tables.column_types.numerals import INVALID, OPEN, Written
 from lrisk_cli.tables.exact import UNITS_PER_DAY
 from lrisk_cli.tables.inputs import Spelling
 from lrisk_cli.types import Array, Flags
@@ -78,7 +83,58 @@ class DateType(NumericType):
         return count / UNITS_PER_DAY["ns"]
 
 
+class WrittenDateType(DateType):
+    """Dates as people write them, all in one order of day, month and year.
+
+    order: empty where it has not mattered. survey: counts the whole column, asked when it does.
+    ambiguous: the sample can be read in two orders.
+    """
+
+    __slots__ = ("_lock", "_order", "ambiguous", "survey")
+
+    def __init__(
+        self,
+        order: str = "",
+        survey: Callable[[], DateCounts] | None = None,
+        *,
+        ambiguous: bool = False,
+    ) -> None:
+        self._order = order
+        self.survey = survey
+        self.ambiguous = ambiguous
+        self._lock = Lock()
+
+    @property
+    def written(self) -> Written:
+        """The order, as far as it is known."""
+        return Written(order=self._order)
+
+    def infer(self, sample: Sample) -> ColumnType | None:
+        """Dates need a majority."""
+        counts = count_dates(sample.cells)
+        if 2 * counts.of("any") <= sample.n_known:
+            return None
+        return WrittenDateType(counts.order, ambiguous=counts.tied)
+
+    def parse(self, column: pa.Array, spelling: Spelling) -> tuple[Array, Flags | None]:
+        """Days of cells of text, and which cells are no dates. Without a zone they are UTC."""
+        days, found = parse_dates(column, self._order)
+        if (found == OPEN).any():
+            with self._lock:
+                if self.survey is not None and not self._order:
+                    counts = self.survey()
+                    self._order = "" if counts.ambiguous else counts.order
+            days, found = parse_dates(column, self._order)
+        invalid = (found == INVALID) | (found == OPEN)
+        return days, invalid if invalid.any() else None
+
+    def parse_one(self, text: str) -> float:
+        """Days since 1970-01-01, or NaN when the text is no date."""
+        return float(parse_dates(arrow_texts([text]), self._order)[0][0])
+
+
 DATE = DateType()
+WRITTEN_DATE = WrittenDateType()
 
 
 def _parse_microseconds(column: pa.Array) -> Array | None:

@@ -1,6 +1,6 @@
 """How the numbers of a column of text are written: marks, currency, percent; decided by counts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -95,7 +95,7 @@ PLACES["at_currency"] = PLACES["at_comma"] + len(MARKS)
 def count_cells(cells: pa.Array, asked: Written) -> Counts:
     """What cells of text are as numbers, with the mark between thousands that is asked for."""
     counts = Counts()
-    data, offsets = _texts_of(cells)
+    data, offsets = kernel_texts(cells)
     core.survey_numbers(data, offsets, _tokens(), asked.group, counts.values)
     return counts
 
@@ -139,7 +139,7 @@ def parse_numbers(cells: pa.Array, written: Written) -> tuple[Array, npt.NDArray
 
     Each number is the double nearest to what the text says.
     """
-    data, offsets = _texts_of(cells)
+    data, offsets = kernel_texts(cells)
     n = len(cells)
     out = np.empty(len(data) + 4 * n + 1, np.uint8)
     out_offsets, found = np.zeros(n + 1, np.int64), np.empty(n, np.uint8)
@@ -161,7 +161,7 @@ def parse_numbers(cells: pa.Array, written: Written) -> tuple[Array, npt.NDArray
     return np.where(read, numbers, np.nan), found
 
 
-def _texts_of(cells: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def kernel_texts(cells: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """The bytes of texts, and where each begins; what is null has none that mean anything."""
     cells = compute.cast(cells, pa.large_string())
     if not len(cells):
@@ -175,12 +175,19 @@ def _texts_of(cells: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.in
 
 @cache
 def _tokens() -> tuple[Any, ...]:
-    """The texts of currencies as kernels take them: joined, by their first bytes."""
-    pairs = [(text.encode(), code) for code, each in enumerate(CURRENCIES) for text in each]
-    pairs.sort(key=lambda pair: (pair[0][0], -len(pair[0]), pair[0]))
+    """The texts of currencies as kernels take them."""
+    return kernel_tokens((text, code) for code, each in enumerate(CURRENCIES) for text in each)
+
+
+def kernel_tokens(codes: Iterable[tuple[str, int]]) -> tuple[Any, ...]:
+    """Texts and what they stand for as kernels look them up: joined, by their first bytes."""
+    pairs = sorted(
+        ((text.encode(), code) for text, code in codes),
+        key=lambda pair: (pair[0][0], -len(pair[0]), pair[0]),
+    )
     texts = [text for text, _ in pairs]
     starts = np.cumsum([0, *map(len, texts)], dtype=np.int32)
     firsts = [text[0] for text in texts]
     by_byte = np.searchsorted(firsts, np.arange(257)).astype(np.int32)
-    codes = np.array([code for _, code in pairs], np.int32)
-    return np.frombuffer(b"".join(texts), np.uint8), starts, by_byte, codes
+    meanings = np.array([code for _, code in pairs], np.int32)
+    return np.frombuffer(b"".join(texts), np.uint8), starts, by_byte, meanings

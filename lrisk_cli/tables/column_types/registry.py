@@ -6,7 +6,7 @@ from lrisk_cli.tables.cells import count_matching
 from lrisk_cli.tables.column_types.base import ColumnType, take_sample
 from lrisk_cli.tables.column_types.boolean import BOOLEAN, BOOLEAN_NUMBER
 from lrisk_cli.tables.column_types.category import CATEGORY, CategoryType
-from lrisk_cli.tables.column_types.date import DATE
+from lrisk_cli.tables.column_types.date import DATE, WRITTEN_DATE, DateType
 from lrisk_cli.tables.column_types.nested import NESTED
 from lrisk_cli.tables.column_types.number import (
     DURATION,
@@ -18,7 +18,9 @@ from lrisk_cli.tables.column_types.number import (
 from lrisk_cli.tables.inputs import PLAIN, Spelling
 
 # In the order in which they are tried.
-COLUMN_TYPES: tuple[ColumnType, ...] = (NUMBER, DATE, DURATION, BOOLEAN, CATEGORY, NESTED)
+COLUMN_TYPES: tuple[ColumnType, ...] = (
+    NUMBER, DATE, WRITTEN_DATE, DURATION, BOOLEAN, CATEGORY, NESTED,
+)  # fmt: skip
 # What the option `dtype` takes.
 DTYPES = {name: each.kind for each in COLUMN_TYPES for name in each.dtypes}
 
@@ -57,7 +59,7 @@ def convert_type(found: ColumnType, kind: str | None) -> ColumnType:
     if kind is None or found.kind == NESTED.kind:
         return found
     if kind == DATE.kind:
-        return DATE
+        return found if isinstance(found, DateType) else DATE
     if kind == NUMBER.kind:
         if found.numeric:
             return found
