@@ -2,9 +2,10 @@
 
 Bound: recall of at least 0.95 and shares within 0.05 for one-sided shifts of 8 deviations up to
 40 % and of 5 up to 30 %, and for leverage clusters up to 25 %; at most 1.12x least squares on clean
-normal rows (1.25x for p = n / 5); at most 1 % of clean rows called outliers for symmetric noise and
-2 % for others, from 50 rows on; all but one of the known outliers of eight classic tables, and at
-most 5 % of their other rows; a fit of 1e5 rows of 20 columns in a third of lmrob's CPU time.
+normal rows (1.25x for p = n / 5), and 1.3x lmrob where rows are wrong; at most 1 % of clean rows
+called outliers for symmetric noise and 2 % for others, from 50 rows on; all but one of the known
+outliers of eight classic tables, and at most 5 % of their other rows; a fit of 1e5 rows of 20
+columns in a third of lmrob's CPU time.
 
 Data: generated, and the folder `classic` of the real tables.
 
@@ -41,7 +42,8 @@ Table = tuple[Array, Array, Array]
 SHIFTS = {5.0: (0.1, 0.2, 0.3, 0.35, 0.4), 8.0: (0.1, 0.2, 0.3, 0.35, 0.4), 12.0: (0.1, 0.3, 0.4)}
 CLUSTERS = (0.02, 0.05, 0.1, 0.2, 0.25)
 BOUND_UP_TO = {5.0: 0.3, 8.0: 0.4, 12.0: 0.4}
-SHAPES = ((200, 5), (100, 20))
+# The last shape has too few rows for a bound where rows are wrong.
+SHAPES = ((200, 5), (1000, 20), (100, 20))
 SIZES = (50, 100, 200, 1000, 5000, 20000)
 LMROB = """
 suppressMessages(library(robustbase)); files <- commandArgs(TRUE)
@@ -189,7 +191,11 @@ def efficiency(n_seeds: int) -> Iterator[Row]:
                 theirs = (
                     sum(_distance(b, t[2]) for b, t in zip(lmrob, tables, strict=True)) / oracle
                 )
-            good = ours / oracle <= (1.12 if p < 10 else 1.25) if name == "clean" else None
+            good = None
+            if name == "clean":
+                good = ours / oracle <= (1.25 if n < 10 * p else 1.12)
+            elif theirs is not None and n >= 10 * p:
+                good = ours / oracle <= 1.3 * theirs
             yield _row(f"n={n} p={p}", name, ours / oracle, theirs, good, huber / oracle)
 
 
@@ -322,7 +328,7 @@ def _lmrob_seconds(columns: Array, y: Array) -> float | None:
 def main() -> None:
     options = make_parser(__doc__, quick="fewer seeds and sizes").parse_args()
     benchmark = start("reliability/robust", options)
-    n_seeds, sizes = (2, SIZES[:2]) if options.quick else (20, SIZES)
+    n_seeds, sizes = (2, SIZES[:2]) if options.quick else (50, SIZES)
     rows = [*breakdown(2 if options.quick else 5), *efficiency(n_seeds), *clean_rows(sizes)]
     benchmark.finish([*rows, *classic(), *large(1 if options.quick else 3)])
 
