@@ -30,6 +30,7 @@ COMMANDS = {
     "quantile-report": "Compare loss quantiles: what the tail gains, what it costs.",
     "predict": "Score the rows of a table; no target needed.",
     "show": "Print a readable summary of a model.",
+    "export": "Write a model as SQL, Python or ONNX.",
     "schema": "Print the JSON Schema of model files.",
     "config": "Print the effective options and their source.",
     "completion": "Print the completion script of a shell.",

@@ -285,3 +285,11 @@ class Shell(StrEnum):
     BASH = "bash"
     ZSH = "zsh"
     FISH = "fish"
+
+
+class ExportFormat(StrEnum):
+    """What a model can be written as."""
+
+    ONNX = "onnx"
+    SQL = "sql"
+    PYTHON = "python"

@@ -65,10 +65,11 @@ from lrisk_cli.progress import silent
 from lrisk_cli.reports.html import Page as HtmlPage
 from lrisk_cli.reports.options import ClusterPage, Page
 from lrisk_cli.solvers.options import Solver, Stopping
+from lrisk_cli.tables.named_columns import as_texts
 from lrisk_cli.tables.options import Data, Files
 from lrisk_cli.tables.table import write_bytes, write_table
 
-_SCORED = ("id_column", "exposure", "missing", "unseen")
+_SCORED = ("id_column", "keep", "exposure", "missing", "unseen")
 
 FIT = Keywords(
     "fit",
@@ -130,7 +131,7 @@ COMPARE = Keywords(
     "compare",
     (
         Group(Data),
-        Group(Columns, without=("id_column", "unseen", "intercept", "target_scale")),
+        Group(Columns, without=("id_column", "keep", "unseen", "intercept", "target_scale")),
         Group(Methods), Group(RowLoss), Group(Penalty),
         Group(ModelOptions, only=("smoothing", "nu")), Group(KernelOptions),
         Group(Stopping, without=("require_convergence",)), Group(Solver), Group(ComparisonSplits),
@@ -194,7 +195,7 @@ def predict(model: Any, data: Any, **options: Any) -> PredictionResult:
         job = PredictionJob(
             of[ModelFile].model, of[Data].parse(), of[PredictionOutput].output, columns.id_column,
             columns.missing, columns.unseen, columns.exposure, of[PredictionInterval].interval,
-            make_checks(of[Gates]),
+            make_checks(of[Gates]), as_texts(columns.keep),
         )  # fmt: skip
         done, scorer, parts = collect(job, silent, force=of[Files].force)
     return PredictionResult(done, scorer, joined(parts))  # type: ignore[arg-type]

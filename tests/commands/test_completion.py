@@ -20,7 +20,7 @@ from lrisk_cli.names import RISKS, Missing, Shell
 FREE = {
     "A,B", "A,B=KIND", "CHARACTER", "COLUMN", "CONDITION", "FOLDS", "FRACTION", "HEIGHTxWIDTH",
     "K|A..B", "LEVEL", "M", "MARK", "MU", "MU[,MU...]", "N", "NUMBER", "P", "P,P",
-    "SECONDS", "SIZE",
+    "SECONDS", "SIZE", "TABLE",
 }  # fmt: skip
 
 
