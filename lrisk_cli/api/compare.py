@@ -20,10 +20,12 @@ from lrisk_cli.evaluation.comparison import (
     Comparison,
     ComparisonPlan,
     Evaluate,
+    Evaluated,
     compare,
 )
 from lrisk_cli.evaluation.corruption import parse_corruption
-from lrisk_cli.evaluation.metrics import Figures, tally_figures
+from lrisk_cli.evaluation.group_risks import make_grouped
+from lrisk_cli.evaluation.metrics import tally_figures
 from lrisk_cli.evaluation.options.comparing import ComparisonSplits, Methods
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.options.grouping import Grouping
@@ -49,7 +51,7 @@ from lrisk_cli.models.options import (
 )
 from lrisk_cli.names import Unseen
 from lrisk_cli.progress import Report, silent
-from lrisk_cli.risk.groups import GroupRisk
+from lrisk_cli.risk.groups import GroupRisk, parse_fit_risk
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.solvers.select import minimises
 from lrisk_cli.tables.inputs import Inputs
@@ -146,9 +148,13 @@ def run(job: Job, report: Report, *, force: bool) -> Comparison:
     raw = read_design(table, job.columns, report, split=test is None)
     fitted = job.plan.fits[0]
     checks = with_task(job.checks, raw, job.columns.task, fitted.loss, needs_of_comparisons)
-    plan = replace(job.plan, gated=(*checks.risks, *checks.errors))
+    of_groups = tuple(
+        each for each in map(parse_fit_risk, checks.group_risks) if isinstance(each, GroupRisk)
+    )
+    gated = (*checks.risks, *checks.errors)
+    plan = replace(job.plan, gated=gated, group_risks=of_groups)
     notes: dict[str, None] = {}
-    evaluate = None if test is None else _evaluate_on(job.data.beside(test), plan, notes)
+    evaluate = None if test is None else _evaluate_on(job, test, plan, notes)
     splits, words = _split(len(raw.usable.rows.rows), job.splits, seed)
     compared = compare(raw, job.columns, plan, splits, words, evaluate, report)
     same = warn_of_same_files([*table.paths, *([] if test is None else [test])])
@@ -169,15 +175,20 @@ def _warn_of_methods(comparison: Comparison) -> Warnings:
     return tuple(found)
 
 
-def _evaluate_on(inputs: Inputs, plan: ComparisonPlan, notes: dict[str, None]) -> Evaluate:
+def _evaluate_on(job: Job, test: str, plan: ComparisonPlan, notes: dict[str, None]) -> Evaluate:
     """By the rows of another table, which is opened with the types of the first; notes: on it."""
+    inputs, by, kind = job.data.beside(test), job.columns.by, job.columns.weighting.kind
 
-    def evaluate(model: Model) -> Figures:
+    def evaluate(model: Model) -> Evaluated:
         table = open_table(inputs, expected=model.encoding.dtypes, written=model.encoding.written)
         notes.update(dict.fromkeys(table.notes))
         asked = plan.errors
-        evaluated = tally_table(model, table, None, keep=False, report=silent, asked=asked)
-        return tally_figures(evaluated.losses, plan.risks)
+        grouped = make_grouped(model, table, by, asked, kind)
+        evaluated = tally_table(
+            model, table, None, keep=False, report=silent, asked=asked, grouped=grouped
+        )
+        by_group = None if grouped is None else grouped.finish(plan.within, intervals=True)
+        return tally_figures(evaluated.losses, plan.risks), by_group
 
     return evaluate
 

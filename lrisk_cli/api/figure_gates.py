@@ -57,7 +57,10 @@ def check_fits(checks: Checks, fits: "Fits") -> NamedGateResults:
 def check_comparison(checks: Checks, comparison: "Comparison") -> NamedGateResults:
     """The gates on the mean figures of each risk; rivals have none."""
     figures = {
-        each.method: {name: each.mean(name) for name in each.trials[0].figures}
+        each.method: {
+            **{name: each.mean(name) for name in each.trials[0].figures},
+            **group_values(checks.of_groups, each.by_group),
+        }
         for each in comparison.results
         if each.kind == "risk"
     }

@@ -8,6 +8,7 @@ planted rows.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import TypeAlias
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from lrisk_cli.errors import DataError, join_words
 from lrisk_cli.evaluation.corruption import Corruption, Planted, check_targets, corrupt
 from lrisk_cli.evaluation.deviations import sample_deviation
 from lrisk_cli.evaluation.gates import NamedGateResults
+from lrisk_cli.evaluation.group_figures import ByGroup, GroupTally, mean_of_groups
 from lrisk_cli.evaluation.metrics import Figures, evaluate_rows, parse_risks, reported_errors
 from lrisk_cli.evaluation.registry import error_names, is_risk
 from lrisk_cli.features.features import Features
@@ -38,6 +40,7 @@ from lrisk_cli.models.fitting import FitOptions, fit_design, make_features, scor
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import EVALUATED_RISKS, Task, Unseen
 from lrisk_cli.progress import Progress, Report, silent
+from lrisk_cli.risk.groups import GroupRisk
 from lrisk_cli.risk.spectrum import Spectrum
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.types import Array, Flags, Targets
@@ -45,7 +48,9 @@ from lrisk_cli.warnings import Warnings
 
 ORACLE = "oracle"
 Method = FitOptions | Baseline | str
-Evaluate = Callable[[Model], Figures]
+# The figures of a model on the rows to test on, and those of their groups, if there are any.
+Evaluated: TypeAlias = tuple[Figures, ByGroup | None]
+Evaluate: TypeAlias = Callable[[Model], Evaluated]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,14 @@ class ComparisonPlan:
     eps: float
     seed: int
     gated: tuple[str, ...] = ()
+    group_risks: tuple[GroupRisk, ...] = ()
+
+    @property
+    def within(self) -> tuple[Spectrum, ...]:
+        """The risks that are reported for every group."""
+        own = [fit.risk for fit in self.fits if isinstance(fit.risk, GroupRisk)]
+        found = (each.within for each in (*own, *self.group_risks))
+        return tuple(dict.fromkeys((*self.risks, *found)))
 
     @property
     def risks(self) -> tuple[Spectrum, ...]:
@@ -81,13 +94,15 @@ class Trial:
     """One method on one split. figures: of the rows it has not seen.
 
     found: fraction of the planted rows among as many rows of the largest scores; found_precision:
-    average precision of the scores. Both None where nothing was planted.
+    average precision of the scores. Both None where nothing was planted. by_group: of the groups,
+    where their columns are named.
     """
 
     figures: Figures
     seconds: float
     found: float | None = None
     found_precision: float | None = None
+    by_group: ByGroup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +112,12 @@ class MethodResult:
     method: str
     kind: str
     trials: tuple[Trial, ...]
+
+    @property
+    def by_group(self) -> ByGroup | None:
+        """The means over the splits of the figures of each group, where there are groups."""
+        found = [trial.by_group for trial in self.trials if trial.by_group is not None]
+        return mean_of_groups(found) if found else None
 
     def values(self, name: str) -> list[float]:
         """A figure, `seconds`, `found` or `found_precision` of each split where it is defined."""
@@ -259,12 +280,16 @@ def _evaluate_on(test: Design | None, plan: ComparisonPlan) -> Evaluate:
     """By the rows that a split left out."""
     assert test is not None  # noqa: S101
 
-    def evaluate(model: Model) -> Figures:
-        scored = score_design(model, test)
-        return evaluate_rows(
-            reported_errors(model, plan.errors), scored.losses, test.targets, scored.predictions,
-            plan.risks, scored.probabilities, test.weights,
-        )  # fmt: skip
+    def evaluate(model: Model) -> Evaluated:
+        scored, reported = score_design(model, test), reported_errors(model, plan.errors)
+        rows = (scored.losses, test.targets, scored.predictions)
+        P, weights = scored.probabilities, test.weights
+        figures = evaluate_rows(reported, *rows, plan.risks, P, weights)
+        if test.groups is None:
+            return figures, None
+        tally = GroupTally(reported, test.weighting.kind)
+        tally.add(*rows, P, weights)
+        return figures, tally.finish(test.groups, plan.within, intervals=True)
 
     return evaluate
 
@@ -292,11 +317,12 @@ class _SplitTrials:
         began = perf_counter()
         model, scores = self._fit(method)
         seconds = perf_counter() - began
-        figures = self._evaluate(model)
+        figures, by_group = self._evaluate(model)
         if self._planted is None:
-            return Trial(figures, seconds)
+            return Trial(figures, seconds, by_group=by_group)
         mask = self._planted.mask
-        return Trial(figures, seconds, top_fraction(scores, mask), average_precision(scores, mask))
+        found = top_fraction(scores, mask), average_precision(scores, mask)
+        return Trial(figures, seconds, *found, by_group)
 
     def _fit(self, method: Method) -> tuple[Model, Array]:
         """The model, and outlier scores of its training rows."""

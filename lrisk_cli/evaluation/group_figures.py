@@ -109,6 +109,30 @@ class ByGroup:
         return float(weights @ np.array(known)[order])
 
 
+def mean_of_groups(found: Sequence[ByGroup]) -> ByGroup:
+    """Over several sets of rows: means of the figures where they are defined, without intervals.
+
+    rows, total, effective: of all sets together.
+    """
+    if len(found) == 1:
+        return found[0]
+    by_name: dict[tuple[str, ...], list[GroupFigures]] = {}
+    for by_group in found:
+        for group in by_group.groups:
+            by_name.setdefault(group.name, []).append(group)
+    return ByGroup(found[0].columns, tuple(_mean(by_name[name]) for name in sorted(by_name)))
+
+
+def _mean(parts: Sequence[GroupFigures]) -> GroupFigures:
+    figures: Figures = {}
+    for name in parts[0].figures:
+        known = [value for part in parts if (value := part.figures.get(name)) is not None]
+        figures[name] = float(np.mean(known)) if known else None
+    rows, total = sum(part.rows for part in parts), sum(part.total for part in parts)
+    effective = sum(part.effective for part in parts)
+    return GroupFigures(parts[0].name, rows, figures, {}, total, effective)
+
+
 class GroupTally:
     """Keeps scored rows with their groups until all are known.
 

@@ -7,11 +7,19 @@ import numpy as np
 
 from lrisk_cli.baselines.registry import FAMILIES
 from lrisk_cli.errors import join_words
+from lrisk_cli.evaluation.group_figures import spell_name
 from lrisk_cli.evaluation.registry import larger_is_better
 from lrisk_cli.names import WORST_TENTH, Task
-from lrisk_cli.reports.comparisons import PLANTED, cell, comparison_facts, comparison_grid
+from lrisk_cli.reports.comparisons import (
+    PLANTED,
+    cell,
+    comparison_facts,
+    comparison_grid,
+    group_grids,
+)
 from lrisk_cli.reports.facts import Fact
 from lrisk_cli.reports.figures import Plot, Series, draw
+from lrisk_cli.reports.group_pages import MOST_DRAWN
 from lrisk_cli.reports.html import (
     Figure,
     Page,
@@ -32,6 +40,8 @@ if TYPE_CHECKING:
 MAIN = {Task.REGRESSION: "rmse", Task.CLASSIFICATION: "accuracy"}
 # A method this many times worse than another would hide the other differences.
 WIDE = 20.0
+# Methods whose groups are drawn.
+MOST_LINES = 5
 # So many times the usual distance from the best method squeezes the others.
 FAR = 4.0
 KINDS = {"risk": ("risks", 1), "rival": ("rivals", 2), "oracle": ("oracle", 0)}
@@ -56,6 +66,7 @@ def comparison_page(comparison: "Comparison", command_line: str) -> Page:
         Section("Errors, tails and time", figures),
         *([Section("Finding the planted rows", planted, lead=FINDING)] if planted else []),
         Section("All methods", [_table(comparison)], lead=_table_words(comparison)),
+        *_groups(comparison),
         Section("What was done", [facts_block(_facts(comparison))]),
     ]
     best = _best(comparison, main)
@@ -67,6 +78,34 @@ def comparison_page(comparison: "Comparison", command_line: str) -> Page:
         title = f"{best.method} evaluated on {comparison.evaluated_on}"
     lead += f"{_figures(best, main)}."
     return Page("compare", title, lead, sections, command_line, timed=True)
+
+
+def _groups(comparison: "Comparison") -> list[Section]:
+    """The mean loss of each method in each group, where there are groups."""
+    known = [(each.method, found) for each in comparison.results if (found := each.by_group)]
+    if not known:
+        return []
+    head, lead = ", ".join(known[0][1].columns), known[0][1]
+    shown = lead.worst_first("mean")[:MOST_DRAWN]
+    y = np.arange(len(shown), dtype=np.float64)
+    series = []
+    for k, (name, found) in enumerate(known[:MOST_LINES]):
+        values = {group.name: group.figures["mean"] for group in found.groups}
+        x = np.array([float(values.get(group.name) or np.nan) for group in shown])
+        series.append(Series(name, x, y, k, "marks"))
+    worst = shown[0]
+    plot = Plot(
+        title=f"{spell_name(worst.name)} is worst for {known[0][0]}: mean loss "
+        f"{brief(worst.figures['mean'])}",
+        alternative=f"Mean loss of {len(shown)} groups by {head} for each method; the table below "
+        "has the numbers.",
+        x_label="mean loss",
+        y_label=head,
+        series=series,
+        rows=[clip(spell_name(group.name), 28) for group in shown],
+    )
+    tables = [Table("", grid.heads, grid.rows) for grid in group_grids(comparison)]
+    return [Section("Groups", [draw(plot, "groups"), *tables])]
 
 
 FINDING = (

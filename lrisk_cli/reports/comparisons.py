@@ -3,12 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from lrisk_cli.design.weights import Weighting
+from lrisk_cli.evaluation.group_figures import spell_name
 from lrisk_cli.evaluation.registry import better_of
 from lrisk_cli.names import WORST_TENTH, Task
 from lrisk_cli.reports.facts import (
     Fact,
     Grid,
     document_of,
+    figure,
     named_gates_document,
     note_facts,
     number,
@@ -17,6 +19,7 @@ from lrisk_cli.reports.facts import (
     warnings_document,
 )
 from lrisk_cli.reports.figure_facts import better_marked
+from lrisk_cli.reports.groups import MOST_SHOWN, groups_document, rest_of_groups
 from lrisk_cli.reports.terminal import print_facts, print_grid, print_named_gates, print_text
 
 if TYPE_CHECKING:
@@ -42,7 +45,44 @@ def print_comparison(comparison: "Comparison") -> None:
             "found: share of the planted rows among as many of the largest scores; "
             "found_precision: average precision of the scores."
         )
+    for grid in group_grids(comparison):
+        print()
+        print_grid(grid)
+    by_group = comparison.results[0].by_group
+    for sentence in [] if by_group is None else rest_of_groups(by_group):
+        print_text(sentence)
     print_named_gates(comparison.gate_results)
+
+
+def group_grids(comparison: "Comparison") -> list[Grid]:
+    """The mean loss of each method in the groups that are worst off with the first method, then the
+    worst and the best group of each method; none where there are no groups.
+    """
+    known = [(each.method, found) for each in comparison.results if (found := each.by_group)]
+    if not known:
+        return []
+    lead = known[0][1]
+    heads = [f"mean loss by {', '.join(map(plain, lead.columns))}", "rows"]
+    figures = [{group.name: group.figures["mean"] for group in found.groups} for _, found in known]
+    rows = [
+        [
+            plain(spell_name(group.name)),
+            f"{group.rows:,}" + (" few" if group.uncertain else ""),
+            *(figure(each.get(group.name)) for each in figures),
+        ]
+        for group in lead.worst_first("mean")[:MOST_SHOWN]
+    ]
+    grids = [Grid([*heads, *(name for name, _ in known)], rows)]
+    for metric in ("mean", SHOWN[comparison.task][1]):
+        lines = []
+        for name, found in known:
+            gap = found.spread(metric)
+            if gap is not None:
+                worst, best = gap.worst.figures[metric], gap.best.figures[metric]
+                group = plain(spell_name(gap.worst.name))
+                lines.append([name, figure(worst), group, figure(best), number(gap.size)])
+        grids.append(Grid([f"{metric} by group", "worst", "group", "best", "gap"], lines))
+    return grids
 
 
 def comparison_facts(comparison: "Comparison") -> list[Fact]:
@@ -134,4 +174,5 @@ def _method_document(result: "MethodResult") -> dict[str, Any]:
         "kind": result.kind,
         "figures": {name: value for name, value in figures.items() if value is not None},
         "deviations": {name: value for name, value in deviations.items() if value is not None},
+        **({} if result.by_group is None else groups_document(result.by_group)),
     }

@@ -189,3 +189,42 @@ def test_many_groups_are_shown_worst_first_and_the_rest_counted(folder, capsys):
     assert means == sorted(means, reverse=True)
     assert lines[start + 11].startswith("and 5 groups more")
     assert max(map(len, lines[start:])) <= 80 or "few:" in run.stdout
+
+
+def test_a_comparison_has_the_groups_of_every_method_as_evaluate_has_them(folder, capsys):
+    lines = (folder / "rows.csv").read_text().splitlines()
+    (folder / "other.csv").write_text("\n".join(lines[:151]) + "\n")
+    fit(capsys, "--risk", "mean", "-o", "m.json")
+    run = run_here(capsys, "evaluate", "m.json", "other.csv", "--by", "region", "--json")
+    alone = json.loads(run.stdout)
+    how = ["--target", "y", "--features", "x", "--by", "region", "--rival", "none", "--json"]
+    how += ["--risk", "mean", "--risk", "worst-group"]
+    gates = ["worst:superquantile:0.9>1e-3", "gap:rmse>1e3", "worst-group:extremile:2>1e-3"]
+    flags = [flag for gate in gates for flag in ("--fail-on", gate)]
+    run = run_here(capsys, "compare", "rows.csv", *how, "--test", "other.csv", *flags)
+    assert run.returncode == 1, run.stderr
+    found = json.loads(run.stdout)
+    of_mean, of_groups = found["methods"]
+    for mine, theirs in zip(of_mean["groups"], alone["groups"], strict=True):
+        assert (mine["group"], mine["rows"]) == (theirs["group"], theirs["rows"])
+        assert mine["uncertain"] == theirs["uncertain"]
+        for name, value in theirs["metrics"].items():
+            assert mine["metrics"][name] == pytest.approx(value, rel=1e-9), name
+    assert of_mean["group_spread"]["mean"]["worst"] == {"region": "west"}
+    assert [gate["failed"] for gate in found["gates"]] == [True, False, True] * 2
+    values = [gate["value"] for gate in found["gates"]]
+    tails = [
+        max(each["metrics"]["superquantile:0.9"] for each in method["groups"])
+        for method in (of_mean, of_groups)
+    ]
+    assert [values[0], values[3]] == pytest.approx(tails)
+
+
+def test_a_comparison_on_folds_has_the_mean_figures_of_the_groups(folder, capsys):
+    how = ["--target", "y", "--features", "x", "--by", "region", "--rival", "none"]
+    run = run_here(capsys, "compare", "rows.csv", *how, "--risk", "mean", "--cv", "2", "--json")
+    (mean,) = json.loads(run.stdout)["methods"]
+    assert sum(each["rows"] for each in mean["groups"]) == ROWS
+    shown = run_here(capsys, "compare", "rows.csv", *how, "--risk", "mean", "--cv", "2", "-q")
+    assert "mean loss by region" in shown.stdout
+    assert "rmse by group" in shown.stdout
