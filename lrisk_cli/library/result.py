@@ -1,6 +1,7 @@
 """What all results have in common: text, table, notebook, figure."""
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from html import escape
@@ -94,13 +95,6 @@ def html_of(title: str, facts: "Sequence[Fact]", grids: "Sequence[Grid]") -> str
     """Facts and grids for a notebook, whose colours they take."""
     from lrisk_cli.reports.facts import plain
 
-    def cells(texts: Sequence[str], tag: str) -> str:
-        return "".join(
-            f'<{tag} style="text-align:{"right" if at else "left"};padding:2px 10px">'
-            f"{escape(plain(text))}</{tag}>"
-            for at, text in enumerate(texts)
-        )
-
     lines = [
         f'<tr><th style="text-align:left;vertical-align:top;padding:2px 10px">'
         f"{escape('' if fact.continued else fact.label)}</th>"
@@ -108,16 +102,37 @@ def html_of(title: str, facts: "Sequence[Fact]", grids: "Sequence[Grid]") -> str
         for fact in facts
         if fact.text and not fact.detail
     ]
-    tables = [
-        f'<table style="margin-top:8px"><thead><tr>{cells(grid.heads, "th")}</tr></thead><tbody>'
-        + "".join(f"<tr>{cells(row, 'td')}</tr>" for row in grid.rows)
-        + "</tbody></table>"
-        for grid in grids
-    ]
+    tables = [_grid_html(grid) for grid in grids]
     head = f"<p><strong>{escape(plain(title))}</strong></p>"
     return f'<div class="lrisk">{head}<table><tbody>{"".join(lines)}</tbody></table>' + (
         "".join(tables) + "</div>"
     )
+
+
+# Cells that begin as numbers do: "12.6 billion", "+3 %", "~0".
+_NUMBER = re.compile(r"[-+±~]?[0-9.]")
+
+
+def _grid_html(grid: "Grid") -> str:
+    """A grid; columns of numbers are aligned to the right."""
+    from lrisk_cli.reports.facts import plain
+
+    numbers = {
+        at
+        for at in range(len(grid.heads))
+        if all(_NUMBER.match(row[at]) for row in grid.rows if at < len(row) and row[at])
+    }
+
+    def cells(texts: Sequence[str], tag: str) -> str:
+        sides = ["right" if at in numbers else "left" for at in range(len(texts))]
+        return "".join(
+            f'<{tag} style="text-align:{side};padding:2px 10px">{escape(plain(text))}</{tag}>'
+            for side, text in zip(sides, texts, strict=True)
+        )
+
+    head = f"<thead><tr>{cells(grid.heads, 'th')}</tr></thead>"
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in grid.rows)
+    return f'<table style="margin-top:8px">{head}<tbody>{body}</tbody></table>'
 
 
 def from_lines(names: Sequence[str], lines: Sequence[Sequence[Any]]) -> pa.Table:

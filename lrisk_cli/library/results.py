@@ -192,8 +192,7 @@ class PredictionResult(Result):
     @property
     def model_column(self) -> str:
         """The column of the predictions: `prediction`, or `cluster`."""
-        names: list[str] = self.table.column_names
-        return next(name for name in names if name not in ("row", "id"))
+        return "cluster" if isinstance(self.model, ClusterModel) else "prediction"
 
     def document(self) -> dict[str, Any]:
         from lrisk_cli.reports.documents import prediction_document

@@ -151,10 +151,18 @@ def draw_panels(plots: Sequence[Plot]) -> Any:
     import matplotlib
     from matplotlib.figure import Figure as Canvas
 
+    class Shown(Canvas):
+        """A figure that notebooks show without pyplot, which none of it needs."""
+
+        def _repr_png_(self) -> bytes:
+            stream = io.BytesIO()
+            self.savefig(stream, format="png", dpi=100)
+            return stream.getvalue()
+
     with matplotlib.rc_context(ON_WHITE.style):
         n_down = -(-len(plots) // PANELS)
         size = (WIDTH * min(len(plots), PANELS), (max(map(_height, plots)) + 0.5) * n_down)
-        canvas = Canvas(figsize=size, layout="constrained", facecolor="white")
+        canvas = Shown(figsize=size, layout="constrained", facecolor="white")
         for at, plot in enumerate(plots, 1):
             axes = canvas.add_subplot(n_down, min(len(plots), PANELS), at)
             _fill(axes, plot, ON_WHITE)

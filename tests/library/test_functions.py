@@ -87,7 +87,11 @@ def test_a_fit_writes_the_model_of_the_command(name, tmp_path):
     assert model == (tmp_path / "b.json").read_bytes() == (tmp_path / "c.json").read_bytes()
     lrisk("predict", tmp_path / "a.json", path, "-o", tmp_path / "p.parquet")
     ours = lrisk_cli.predict(tmp_path / "b.json", pd.read_csv(path))
-    assert ours.to_arrow().equals(pq.read_table(tmp_path / "p.parquet"))
+    # Rows of a file have lines too.
+    assert ours.to_arrow().equals(pq.read_table(tmp_path / "p.parquet").drop_columns("line"))
+    by_path = lrisk_cli.predict(tmp_path / "b.json", path)
+    assert by_path.to_arrow().equals(pq.read_table(tmp_path / "p.parquet"))
+    assert list(by_path.values) == list(ours.values)
 
 
 def test_weights_and_exposures_may_be_arrays():
@@ -225,3 +229,8 @@ def test_pages_are_written(tmp_path):
     path = tmp_path / "fit.html"
     lrisk_cli.fit(WINE, "quality", risk="mean", html=path)
     assert "lrisk_cli.fit(...)" in path.read_text()
+
+
+def test_notebooks_show_figures_without_pyplot():
+    figure = lrisk_cli.fit(WINE, "quality", risk="mean").plot()
+    assert figure._repr_png_().startswith(b"\x89PNG")
