@@ -76,7 +76,7 @@ class FitResult:
     def take(self, name: str, tally: Tally, spectra: Sequence[Spectrum]) -> None:
         """Keep the figures of some rows; the losses of the tally are sorted thereby."""
         self.figures[name] = tally_figures(tally, spectra)
-        if tally.classes is not None:
+        if tally.classes is not None and tally.classes.means is not None:
             self.means[name] = tally.classes.means
 
     @property

@@ -50,10 +50,10 @@ class ClassTally:
     """Collects rows of k classes.
 
     Holds counts of classes, of pairs of them up to `MOST_CONFUSED`, sums over bins and, for two
-    classes, p of each row (8 bytes, the sign is the class).
+    classes, p of each row (8 bytes, the sign is the class). means: also the mean probabilities.
     """
 
-    def __init__(self, n_classes: int, *, weighted: bool = False) -> None:
+    def __init__(self, n_classes: int, *, weighted: bool = False, means: bool = True) -> None:
         self.n_classes = n_classes
         # Rows of each class, rows predicted as it, and both.
         self._counts = _zeros((3, n_classes), weighted=weighted)
@@ -65,7 +65,7 @@ class ClassTally:
         self._waiting = Chunks(3) if weighted else None
         self._chunks = Chunks(4 if weighted else 3)
         self._sums = np.zeros((4, N_BINS))
-        self.means = MeanProbabilities(n_classes)
+        self.means = MeanProbabilities(n_classes) if means else None
         self.has_probabilities = False
 
     def add(
@@ -83,7 +83,8 @@ class ClassTally:
         if probabilities is None:
             return
         self.has_probabilities = True
-        self.means.add(targets, probabilities, weights)
+        if self.means is not None:
+            self.means.add(targets, probabilities, weights)
         if self._scores is not None:
             p, hit = probabilities[:, 1], targets == 1
             self._scores.add(np.copysign(p, np.where(hit, 1.0, -1.0)))
@@ -164,10 +165,12 @@ def _bin_sums(chunk: Array) -> Array:
     """By bin: rows, p, hits, squares. chunk: p, hits, squares, weights if any (., n). (4, bins)."""
     p, hits, squares = chunk[:3]
     bins = np.minimum((p * N_BINS).astype(np.int64), N_BINS - 1)
-    sums = [np.ones(len(p)), p, hits, squares]
-    if len(chunk) > 3:
-        sums = [chunk[3] * each for each in sums]
-    return np.array([np.bincount(bins, each, minlength=N_BINS) for each in sums])
+    found = np.empty((4, N_BINS))
+    weights = chunk[3] if len(chunk) > 3 else None
+    found[0] = np.bincount(bins, weights, N_BINS)
+    for sums, each in zip(found[1:], (p, hits, squares), strict=True):
+        sums[:] = np.bincount(bins, each if weights is None else weights * each, N_BINS)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -172,7 +172,9 @@ class GroupTally:
         order, bounds = sort_groups(groups)
         columns = [self._losses.values[order], self._targets.values, self._predictions.values]
         columns[1:] = [column[order] for column in columns[1:]]
-        P = [column.values[order] for column in self._probabilities]
+        P = np.empty((len(order), len(self._probabilities)))
+        for of_class, kept in zip(P.T, self._probabilities, strict=True):
+            of_class[:] = kept.values[order]
         weights = None if self._weights is None else self._weights.values[order]
         found: dict[int, GroupFigures] = {}
         # By size: groups of one size share the weights of their spectra.
@@ -181,7 +183,7 @@ class GroupTally:
             if start == end:
                 continue
             losses, targets, predictions = (column[start:end] for column in columns)
-            probabilities = np.stack([p[start:end] for p in P], axis=1) if P else None
+            probabilities = P[start:end] if P.shape[1] else None
             of_rows = None if weights is None else weights[start:end]
             rows = ScoredGroup(losses, targets, predictions, probabilities, of_rows, self._kind)
             found[code] = self._group(groups.names[code], rows, spectra, intervals=intervals)
@@ -196,7 +198,7 @@ class GroupTally:
         intervals: bool,
     ) -> GroupFigures:
         weighted, coded = rows.weights is not None, bool(self._reported.classes)
-        tally = Tally(self._reported, weighted=weighted)
+        tally = Tally(self._reported, weighted=weighted, means=False)
         targets, predictions = rows.targets, rows.predictions
         if coded:
             targets, predictions = targets.astype(np.int32), predictions.astype(np.int32)

@@ -82,10 +82,10 @@ class Tally:
 
     Holds the losses (8 bytes a row), for two classes their probabilities and for losses other than
     the squared one the sizes of the errors (8 more), weights (8 more), and running sums of the
-    rest. weighted: rows come with weights.
+    rest. weighted: rows come with weights. means: of classes, also their mean probabilities.
     """
 
-    def __init__(self, reported: Reported, *, weighted: bool = False) -> None:
+    def __init__(self, reported: Reported, *, weighted: bool = False, means: bool = True) -> None:
         self._reported = reported
         self._losses = Column()
         self._weights = Column() if weighted else None
@@ -93,7 +93,7 @@ class Tally:
         self._restored: NumberTally | None = None
         self._classes: ClassTally | None = None
         if reported.task is Task.CLASSIFICATION:
-            self._classes = ClassTally(len(reported.classes), weighted=weighted)
+            self._classes = ClassTally(len(reported.classes), weighted=weighted, means=means)
         else:
             self._numbers = NumberTally(keep_sizes=not reported.half_squared, weighted=weighted)
             if reported.target is not None:

@@ -4,7 +4,7 @@ Letters: n rows, sigma their weights in ascending order of loss, t a level in [0
 S(t) the mass that the spectrum puts on the levels below t.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, expm1, floor, fsum
@@ -102,8 +102,14 @@ class Spectrum:
             for start in range(0, n_rows, _PIECE):
                 yield start, np.full(min(_PIECE, n_rows - start), 1.0 / n_rows)
             return
-        total = _total_mass(self, n_rows)
-        for start, masses in self.masses(n_rows):
+        found: Iterable[tuple[int, Array]] = self.masses(n_rows)
+        if n_rows <= _PIECE:
+            # One piece, which is held anyway: its sum needs no second pass.
+            found = tuple(found)
+            total = fsum(float(masses.sum()) for _, masses in found)
+        else:
+            total = _total_mass(self, n_rows)
+        for start, masses in found:
             masses /= total
             yield start, np.ascontiguousarray(masses if self.rising else masses[::-1])
 

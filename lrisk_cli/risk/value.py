@@ -49,7 +49,12 @@ def spectral_risk(
     if masses is not None:
         return masses.risk(ascending, spectrum)
     n = len(ascending)
-    pieces = _few(spectrum, n) if n <= FEW else spectrum.pieces(n)
+    if n <= FEW:
+        few = _few(spectrum, n)
+        if len(few) == 1:
+            start, sigma = few[0]
+            return float(core.compensated_dot(ascending[start:], sigma))
+    pieces = few if n <= FEW else spectrum.pieces(n)
     return fsum(
         core.compensated_dot(ascending[start : start + len(sigma)], sigma)
         for start, sigma in pieces
