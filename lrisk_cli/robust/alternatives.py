@@ -65,7 +65,7 @@ def find_alternative(A: Array, y: Array, wrong: Flags, remote: Flags) -> Alterna
         *_logarithms(A, y, part),
         _terms(A, y, part, part & ~wrong),
         _growing(A, y, part),
-        *_skewed(A, y, part),
+        *_skewed(A, y, part, part & ~wrong),
     ]
     value, best = min((each for each in found if each is not None), key=lambda each: each[0])
     return best if value < least else None
@@ -226,15 +226,20 @@ def _fit_growing(A: Array, y: Array, u: Array) -> tuple[float, float]:
     return least, at
 
 
-def _skewed(A: Array, y: Array, part: Flags) -> list[Valued]:
-    """Errors c + a (exp(g u) - 1) / g with u normal: 1 + g (e - c) / a = exp(g u)."""
+def _skewed(A: Array, y: Array, part: Flags, right: Flags) -> list[Valued]:
+    """Errors c + a (exp(g u) - 1) / g with u normal: 1 + g (e - c) / a = exp(g u).
+
+    The plane is that of all rows, or of those that are not called wrong: the likelier of the two.
+    """
     n, p = A[part].shape
-    e = _errors(A[part], y[part])
+    planes = [np.linalg.lstsq(A[rows], y[rows], rcond=None)[0] for rows in (part, right)]
     found = []
-    for sign in (1.0, -1.0):
-        for g in SKEWED:
-            value = _shifted_lognormal(sign * e, g) + (p + 3) * float(np.log(n))
-            found.append((value, Alternative("the errors are skewed", A, y, sign * g)))
+    for beta in planes:
+        e = y[part] - A[part] @ beta
+        for sign in (1.0, -1.0):
+            for g in SKEWED:
+                value = _shifted_lognormal(sign * e, g) + (p + 3) * float(np.log(n))
+                found.append((value, Alternative("the errors are skewed", A, y, sign * g)))
     return [min(found, key=lambda each: each[0])]
 
 
