@@ -287,3 +287,27 @@ def even_records(const unsigned char[::1] block, Py_ssize_t start, unsigned char
             lines += record.n_lines
             at = record.next
     return at, size, n_mended, n_left_out, lines
+
+
+def blank_comments(const unsigned char[::1] block, unsigned char delimiter, unsigned char mark,
+                   unsigned char[::1] out) -> int:
+    """Copy records, of those that begin with the mark only a line end; how many bytes that takes."""
+    cdef Py_ssize_t at = 0, size = 0, i
+    cdef Record record
+    with nogil:
+        while at < block.shape[0]:
+            if block[at] == mark:
+                # What a comment quotes does not matter.
+                i = at
+                while i < block.shape[0] and block[i] != b"\n" and block[i] != b"\r":
+                    i += 1
+                out[size] = b"\n"
+                size += 1
+                i += i + 1 < block.shape[0] and block[i] == b"\r" and block[i + 1] == b"\n"
+                at = i + 1
+                continue
+            record = find_record(block, at, delimiter, 1 << 30)
+            memcpy(&out[size], &block[at], record.next - at)
+            size += record.next - at
+            at = record.next
+    return size

@@ -12,7 +12,7 @@ import pyarrow as pa
 from lrisk_cli.errors import DataError, opt
 from lrisk_cli.names import Ragged
 from lrisk_cli.native.kernels import core
-from lrisk_cli.tables.column_names import name_columns
+from lrisk_cli.tables.column_names import ColumnNames, name_columns
 from lrisk_cli.tables.column_types.base import ColumnType
 from lrisk_cli.tables.column_types.category import CATEGORY
 from lrisk_cli.tables.column_types.registry import infer_type
@@ -21,6 +21,16 @@ from lrisk_cli.tables.csv_header import (
     find_header_end,
     guess_delimiter,
     split_fields,
+)
+from lrisk_cli.tables.csv_start import (
+    BYTE_ORDER_MARK,
+    decode_header,
+    decoded,
+    is_tabbed,
+    named_delimiter,
+    not_utf8,
+    read_start,
+    too_long,
 )
 from lrisk_cli.tables.inputs import STRICT, Layout, Spelling
 from lrisk_cli.tables.ragged import Evener, RaggedRows
@@ -33,7 +43,6 @@ BLOCK_BYTES = 1 << 20
 BLOCK_COLUMNS, MOST_BLOCKS = 128, 8
 SAMPLE_BYTES = 1 << 20
 LONGEST_RECORD = 16 << 20
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WORKERS = min(4, os.cpu_count() or 1)
 
 
@@ -41,13 +50,15 @@ WORKERS = min(4, os.cpu_count() or 1)
 class CsvSchema(FileSchema):
     """Columns of a text file, the character between them, and what ragged rows become.
 
-    body: offset of the first record after the header; n_lines: that end before it.
+    body: offset of the first record after the header; n_lines: that end before it. comment: lines
+    that begin with it are no records.
     """
 
     delimiter: str = ","
     ragged: Ragged = Ragged.ERROR
     body: int = 0
     n_lines: int = 0
+    comment: str | None = None
 
     def evener(self, label: str) -> Evener:
         """What makes ragged rows even."""
@@ -55,27 +66,34 @@ class CsvSchema(FileSchema):
 
 
 class CsvReader(Reader[CsvSchema]):
-    """Delimited text in UTF-8 with a header."""
+    """Delimited text, mostly in UTF-8 with a header."""
 
     suffixes = (".csv", ".tsv", ".tab", ".txt")
     lines = True
 
+    def prepare(self, source: Source, layout: Layout) -> Source:
+        """The file as UTF-8."""
+        return decoded(source, layout)
+
     def inspect(self, source: Source, layout: Layout = STRICT) -> CsvSchema:
         """The header of a file. DataError when it is empty, not UTF-8, or names a column twice."""
-        delimiter = layout.delimiter
-        marks = (delimiter or "".join(DELIMITERS)).encode()
-        start, skipped = _read_start(source, marks)
+        marks = (layout.delimiter or "".join(DELIMITERS)).encode()
+        start, skipped = read_start(source, marks, layout, LONGEST_RECORD)
+        delimiter = layout.delimiter or named_delimiter(start, skipped)
+        marks = marks if delimiter is None else delimiter.encode()
         end = find_header_end(start, skipped, marks)
         if not end and core.last_record(start[skipped:], marks[0])[1]:
             raise DataError(f"{source.label}, header: a quote is opened and never closed; close it")
         end = end or len(start)
-        header = _decode_header(start[skipped:end], source.label)
-        delimiter = delimiter or ("\t" if _is_tabbed(source) else guess_delimiter(header))
-        named = name_columns(
-            split_fields(header, delimiter),
-            f"{source.label}, header",
-            rename=layout.rename_duplicates,
-        )
+        header = decode_header(start[skipped:end], source)
+        delimiter = delimiter or ("\t" if is_tabbed(source) else guess_delimiter(header))
+        fields = split_fields(header, delimiter)
+        if layout.no_header:
+            named = ColumnNames(tuple(f"column_{at}" for at in range(1, len(fields) + 1)))
+            end = skipped
+        else:
+            place = f"{source.label}, header"
+            named = name_columns(fields, place, rename=layout.rename_duplicates)
         return CsvSchema(
             named.names,
             named=named,
@@ -83,6 +101,7 @@ class CsvReader(Reader[CsvSchema]):
             ragged=layout.ragged,
             body=end,
             n_lines=core.count_lines(start[:end]),
+            comment=layout.comment,
         )
 
     def infer_types(self, files: Sequence[TableFile], spelling: Spelling) -> dict[str, ColumnType]:
@@ -144,7 +163,7 @@ class CsvReader(Reader[CsvSchema]):
                     yield parsed
                     n_read += parsed.n_rows
         except BlockError as error:
-            raise error.at(source.label, n_read, n_lines) from error
+            raise error.at(source, n_read, n_lines) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -152,50 +171,33 @@ class CsvReader(Reader[CsvSchema]):
 class BlockError(Exception):
     """A record of a block cannot be parsed. row, line: of the block, where they are known.
 
-    ragged: the record has another number of fields than the header.
+    ragged: the record has another number of fields than the header. decodes: it is UTF-8.
     """
 
     def __init__(
-        self, row: int | None, finding: str, line: int | None = None, *, ragged: bool = False
+        self,
+        row: int | None,
+        finding: str,
+        line: int | None = None,
+        *,
+        ragged: bool = False,
+        decodes: bool = True,
     ) -> None:
         super().__init__(finding)
         self.row = row
         self.line = line
         self.ragged = ragged
+        self.decodes = decodes
 
-    def at(self, label: str, first_row: int, n_lines: int) -> DataError:
+    def at(self, source: Source, first_row: int, n_lines: int) -> DataError:
         """The sentence for a block that begins at first_row, after n_lines of the file."""
-        place = label if self.row is None else f"{label}, row {first_row + self.row}"
+        row = "" if self.row is None else f", row {first_row + self.row}"
+        if not self.decodes:
+            return not_utf8(source, row)
+        place = f"{source.label}{row}"
         line = "" if self.line is None else f" in line {n_lines + self.line + 1}"
         accepted = f", or pass {opt('ragged', Ragged.PAD)} or {opt('ragged', Ragged.SKIP)}"
         return DataError(f"{place}: {self}{line}{accepted if self.ragged else ''}")
-
-
-def _is_tabbed(source: Source) -> bool:
-    """Whether the name of the file says that tabs separate its fields."""
-    stem, suffix = os.path.splitext(source.path.lower())
-    return (stem if source.compression else stem + suffix).endswith((".tsv", ".tab"))
-
-
-def _read_start(source: Source, marks: bytes) -> tuple[bytes, int]:
-    """The start of the file, at least its header, and where that begins."""
-    with source.open() as stream:
-        start = source.read(stream, SAMPLE_BYTES)
-        if not start.strip(BYTE_ORDER_MARK + b"\r\n\t ,;"):
-            raise DataError(f"{source.label}: the file is empty; expected a header line and rows")
-        first_line = re.split(rb"[\r\n]", start.lstrip(b"\r\n"), maxsplit=1)[0]
-        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in first_line:
-            raise DataError(f"{source.label}: not UTF-8 text; save it as UTF-8 (iconv -t UTF-8)")
-        skipped = len(BYTE_ORDER_MARK) if start.startswith(BYTE_ORDER_MARK) else 0
-        skipped += len(start[skipped:]) - len(start[skipped:].lstrip(b"\r\n"))
-        while not find_header_end(start, skipped, marks):
-            if len(start) > LONGEST_RECORD:
-                raise _too_long(source)
-            more = source.read(stream, len(start))
-            if not more:
-                break
-            start += more
-        return start, skipped
 
 
 def _samples(
@@ -213,7 +215,7 @@ def _samples(
                     sample.append(_parse_block(part, schema, unknown, ()))
                     n_rows += sample[-1].num_rows
             except BlockError as error:
-                raise error.at(source.label, n_rows, n_lines) from error
+                raise error.at(source, n_rows, n_lines) from error
             n_lines += core.count_lines(block)
             n_left -= len(block)
             sample = [records for records in sample if records.num_rows]
@@ -270,7 +272,7 @@ def _block_error(message: str, block: Text, schema: CsvSchema) -> BlockError:
         finding = f"{fields} where the header has {ragged[1]}; check quotes and delimiter"
         return BlockError(row, finding, schema.evener("").first_uneven(block), ragged=True)
     if "UTF8" in message or "UTF-8" in message:
-        return BlockError(row, "not UTF-8 text; save the file as UTF-8 (iconv -t UTF-8)")
+        return BlockError(row, "not UTF-8 text", decodes=False)
     return BlockError(row, f"cannot be parsed ({message.splitlines()[0]}); check quotes")
 
 
@@ -294,10 +296,20 @@ def _even(
             f"{label}, line {line}: a NUL byte; the file is damaged, binary or in UTF-16, so "
             "write it again as UTF-8"
         )
+    if schema.comment is not None and schema.comment.encode() in block:
+        block = _without_comments(block, schema)
     if schema.ragged is not Ragged.ERROR:
         yield from schema.evener(label).even(block, n_lines + 1, ragged)
     elif block:
         yield block, None
+
+
+def _without_comments(block: bytes, schema: CsvSchema) -> bytes:
+    """The block with empty lines in place of comments, so that lines keep their numbers."""
+    out = bytearray(len(block))
+    mark = str(schema.comment).encode()
+    size = core.blank_comments(block, ord(schema.delimiter), ord(mark), out)
+    return bytes(memoryview(out)[:size])
 
 
 def _cut(source: Source, schema: CsvSchema, size: int, first: int) -> Iterator[tuple[bytes, bool]]:
@@ -310,7 +322,7 @@ def _cut(source: Source, schema: CsvSchema, size: int, first: int) -> Iterator[t
             end, _ = _last_record(block, schema)
             rest = block[end:]
             if len(rest) > LONGEST_RECORD:
-                raise _too_long(source)
+                raise too_long(source, LONGEST_RECORD)
             yield block[:end], True
             # A record that goes on is read in ever larger chunks, as each time all is searched.
             more = max(size, len(rest))
@@ -324,13 +336,6 @@ def _cut(source: Source, schema: CsvSchema, size: int, first: int) -> Iterator[t
             yield block, False
 
 
-def _too_long(source: Source) -> DataError:
-    return DataError(
-        f"{source.label}: a record is longer than {LONGEST_RECORD >> 20} MB; "
-        "check for a quote that is never closed, or for binary contents"
-    )
-
-
 def _last_record(block: bytes, schema: CsvSchema) -> tuple[int, bool]:
     """Offset just after the last complete record, and whether what follows opens a quote."""
     # To look for a quote is much quicker than to follow them.
@@ -340,12 +345,3 @@ def _last_record(block: bytes, schema: CsvSchema) -> tuple[int, bool]:
         return max(feed, block.rfind(b"\r", feed + 1, len(block) - 1)) + 1, False
     end, is_open = core.last_record(block, ord(schema.delimiter))
     return end, is_open
-
-
-def _decode_header(header: bytes, label: str) -> str:
-    try:
-        return header.decode("utf-8").rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{label}, header: not UTF-8 text; save the file as UTF-8 (iconv -t UTF-8)"
-        ) from error

@@ -25,6 +25,11 @@ REFUSED = (
     (b"Obj\x01", "Avro, which lrisk does not read; convert it to Parquet"),
     (b"FEA1", "Feather of version 1, which few still read; save as version 2"),
     (b"PARE", "an encrypted Parquet file; decrypt it, and save it again"),
+    (b"\x89HDF", "HDF5, which lrisk does not read; convert it to Parquet"),
+    (b"\x93NUMPY", "an array of NumPy, which lrisk does not read; convert it to Parquet"),
+    (b"\x80\x04", "a pickle of Python, which lrisk does not read; convert it to Parquet"),
+    (b"\x80\x05", "a pickle of Python, which lrisk does not read; convert it to Parquet"),
+    (b"%PDF", "a PDF, not a table; export the table in it as CSV"),
     (b"PK\x03\x04", "a zip archive or spreadsheet; save the table in it as CSV"),
 )
 
@@ -44,6 +49,9 @@ def choose_reader(source: Source) -> Reader[Any]:
             f"{source.label}: a model of lrisk, not a table; lrisk evaluate and lrisk predict take "
             "the model first, then the table"
         )
+    finding = _describe_text(source)
+    if finding:
+        raise DataError(f"{source.label}: {finding}")
     binary = [each for each in READERS if each.signatures]
     if any(source.path.lower().endswith(each.suffixes) for each in binary):
         raise DataError(
@@ -54,6 +62,19 @@ def choose_reader(source: Source) -> Reader[Any]:
             f"{source.label}: Parquet or Arrow inside {source.compression}; decompress the file"
         )
     return TEXT
+
+
+def _describe_text(source: Source) -> str:
+    """What a text is that is no table, and what to do; empty where it may be one."""
+    start = source.read_start().lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if start.startswith((b"<!doc", b"<html", b"<head", b"<?xml", b"<table")):
+        return (
+            "a page of HTML or XML, not a table; a download that needs a login, or failed, often "
+            "ends in one"
+        )
+    if start.startswith((b"{", b"[{", b"[[", b"[\n", b"[\r")):
+        return "JSON, not CSV; convert it to CSV or Parquet"
+    return ""
 
 
 def _reader_of(start: bytes) -> Reader[Any] | None:

@@ -1,5 +1,6 @@
 """What a command line says about its tables: where they are, and how their cells are written."""
 
+import codecs
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -49,12 +50,18 @@ class Layout:
 
     delimiter: between the fields of text files; None for what the header suggests. ragged: what
     happens to their rows of another number of fields than the header. rename_duplicates: columns of
-    one name get different ones.
+    one name get different ones. encoding: of text; None for UTF-8, or what a byte order mark says.
+    comment: the character that begins lines to leave out; skip_rows: lines before the header.
+    no_header: the first line is a row.
     """
 
     delimiter: str | None = None
     ragged: Ragged = Ragged.ERROR
     rename_duplicates: bool = False
+    encoding: str | None = None
+    comment: str | None = None
+    skip_rows: int = 0
+    no_header: bool = False
 
 
 STRICT = Layout()
@@ -89,6 +96,10 @@ def make_inputs(
     thousands: str | None = None,
     keep_spaces: bool = False,
     date_format: Sequence[str] = (),
+    encoding: str | None = None,
+    comment: str | None = None,
+    skip_rows: int = 0,
+    no_header: bool = False,
 ) -> Inputs:
     """The inputs that the texts of options describe; UsageError where they cannot be meant."""
     if decimal is not None and decimal not in DECIMALS:
@@ -103,7 +114,10 @@ def make_inputs(
     allowance = make_allowance(memory_limit)
     if ragged not in tuple(Ragged):
         raise InvalidOption("ragged", f"takes {', '.join(Ragged)}; got {ragged!r}")
-    layout = Layout(_parse_delimiter(delimiter), Ragged(ragged), rename_duplicates)
+    layout = Layout(
+        _parse_delimiter(delimiter), Ragged(ragged), rename_duplicates, _parse_encoding(encoding),
+        _parse_comment(comment), skip_rows, no_header,
+    )  # fmt: skip
     return Inputs(tuple(names), layout, spelling, allowance)
 
 
@@ -131,6 +145,27 @@ def _parse_date_format(text: str) -> tuple[str, str]:
             f"of all dates; got {text!r}",
         )
     return name, order
+
+
+def _parse_encoding(text: str | None) -> str | None:
+    """The name of an encoding of text, as Python has it; empty for UTF-8."""
+    if text is None:
+        return None
+    try:
+        name = codecs.lookup(text).name
+        "".encode(name)  # Others, such as base64, are no text.
+    except LookupError as error:
+        known = "utf-8, utf-16, cp1252 or latin-1"
+        raise InvalidOption(
+            "encoding", f"takes an encoding such as {known}; got {text!r}"
+        ) from error
+    return "" if name == "utf-8" else name
+
+
+def _parse_comment(text: str | None) -> str | None:
+    if text is not None and (len(text) != 1 or not text.isascii() or text in '"\r\n\0'):
+        raise InvalidOption("comment", f"takes one character such as #; got {text!r}")
+    return text
 
 
 def _parse_delimiter(text: str | None) -> str | None:

@@ -30,6 +30,23 @@ class Data:
         help="Field separator: one character or `tab`.",
         shown="detected",
     )
+    encoding: str | None = option(
+        metavar="NAME",
+        help="Encoding of text files, such as cp1252, latin-1 or utf-16.",
+        shown="utf-8, or by its mark",
+    )
+    skip_rows: int = option(
+        0, metavar="N", minimum=0, help="Lines of text files before the header, left out."
+    )
+    no_header: bool = option(
+        False, help="Read the first line of text files as a row; columns are column_1, ..."
+    )
+    comment: str | None = option(
+        metavar="CHARACTER",
+        help="Leave out lines of text files that begin with this character.",
+        shown="no line is a comment",
+        expert=True,
+    )
     decimal: str | None = option(
         metavar="MARK", help="Decimal mark of numbers in text: . or ,", shown="by the cells"
     )
@@ -88,6 +105,10 @@ class Data:
             thousands=self.thousands,
             keep_spaces=self.keep_spaces,
             date_format=self.date_format,
+            encoding=self.encoding,
+            comment=self.comment,
+            skip_rows=self.skip_rows,
+            no_header=self.no_header,
         )
 
 

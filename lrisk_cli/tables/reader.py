@@ -58,6 +58,10 @@ class Reader(ABC, Generic[Schema]):
     open_column_bytes: ClassVar[int] = 0
     lines: ClassVar[bool] = False
 
+    def prepare(self, source: Source, layout: Layout) -> Source:
+        """The source as the other methods are to open it."""
+        return source
+
     @abstractmethod
     def inspect(self, source: Source, layout: Layout) -> Schema:
         """The columns of a file. layout: what the user says about it."""

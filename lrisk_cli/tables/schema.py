@@ -18,11 +18,13 @@ MOST_COLUMNS = 100_000
 
 def inspect_files(sources: Sequence[Source], layout: Layout) -> tuple[TableFile, ...]:
     """The files, each with its reader and the columns that the reader finds."""
-    readers = [choose_reader(source) for source in sources]
-    return tuple(
-        TableFile(source, reader, _checked(source, reader.inspect(source, layout)))
-        for source, reader in zip(sources, readers, strict=True)
-    )
+    files = []
+    for source in sources:
+        reader = choose_reader(source)
+        prepared = reader.prepare(source, layout)
+        schema = _checked(prepared, reader.inspect(prepared, layout))
+        files.append(TableFile(prepared, reader, schema))
+    return tuple(files)
 
 
 def check_same_columns(files: Sequence[TableFile]) -> None:

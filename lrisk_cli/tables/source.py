@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from lrisk_cli.errors import DataError
+from lrisk_cli.errors import DataError, opt
 
 START_BYTES = 8
 COMPRESSIONS = (".gz", ".zst", ".bz2")
@@ -25,7 +25,8 @@ class Source:
 
     path: empty for what came through a pipe. start: its first bytes, as stored. partitions:
     columns that the folders above it name, as in year=2013/part.parquet. in_memory: the table
-    itself, where it is no file.
+    itself, where it is no file. encoding: of its text, which is opened as UTF-8; empty where it is
+    left as it is.
     """
 
     label: str
@@ -34,6 +35,7 @@ class Source:
     open_raw: Callable[[], pa.NativeFile]
     partitions: dict[str, str] = field(default_factory=dict)
     in_memory: pa.Table | None = None
+    encoding: str = ""
 
     @property
     def compression(self) -> str | None:
@@ -46,7 +48,10 @@ class Source:
         compression = self.compression
         try:
             raw = self.open_raw()
-            return raw if compression is None else pa.CompressedInputStream(raw, compression)
+            plain = raw if compression is None else pa.CompressedInputStream(raw, compression)
+            if not self.encoding:
+                return plain
+            return pa.transcoding_input_stream(plain, self.encoding, "utf-8")
         except (OSError, pa.ArrowException) as error:
             raise unreadable(self.label, error) from error
 
@@ -62,6 +67,9 @@ class Source:
             while size > 0 and (piece := stream.read(size)):
                 pieces.append(piece)
                 size -= len(piece)
+        except UnicodeError as error:
+            finding = f"the text is not in the encoding {self.encoding} ({error})"
+            raise DataError(f"{self.label}: {finding}; name another {opt('encoding')}") from error
         except (OSError, pa.ArrowException) as error:
             raise unreadable(self.label, error) from error
         return b"".join(pieces)

@@ -12,7 +12,7 @@ from pyarrow import fs
 from helpers.house_prices import house_columns
 from helpers.program import document, lrisk, refusal
 from lrisk_cli.errors import DataError, UsageError
-from lrisk_cli.tables import csv_files
+from lrisk_cli.tables import csv_files, csv_start
 from lrisk_cli.tables.inputs import Inputs, Spelling, make_inputs
 from lrisk_cli.tables.table import Table, Texts, open_table
 
@@ -112,7 +112,7 @@ def test_parquet_cells_go_missing_by_the_same_names(tmp_path):
 
 
 def test_a_header_longer_than_the_sample_is_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_files, "SAMPLE_BYTES", 16)
+    monkeypatch.setattr(csv_start, "START_BYTES", 16)
     names = [f"column{at}" for at in range(40)]
     text = ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n"
     assert read_text(tmp_path, text, None, ".", None) == {name: [1.0] for name in names}

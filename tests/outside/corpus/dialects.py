@@ -189,13 +189,18 @@ def _delimiters() -> Iterator[Case]:
 
 
 def _preambles() -> Iterator[Case]:
-    """Lines that are not of the table, before it or after it: refused, as nothing marks them."""
+    """Lines that are not of the table: refused, or left out as options or a mark say."""
     text = base_text()
-    ragged = Refused("fields where the header has 1")
-    yield Case("comment-first.csv", ("# a table\n" + text).encode(), ragged)
+    title = Refused("has 1 field and line ")
+    yield Case("comment-first.csv", ("# a table\n" + text).encode(), title)
+    commented = ("# a table\n# of 2024\n" + text + "# end\n").encode()
+    yield Case("comments.csv", commented, BASE, {"comment": "#"})
     yield Case("comment-lines.csv", ("# a table\n# of 2024\n" + text).encode(), Refused())
-    yield Case("title.csv", ("Prices of 2024\n\n" + text).encode(), ragged)
-    yield Case("sep-line.csv", ("sep=,\n" + text).encode(), Refused())
+    yield Case("title.csv", ("Prices of 2024\n\n" + text).encode(), title)
+    titled = ("Prices of 2024\n\n" + text).encode()
+    yield Case("title-skipped.csv", titled, BASE, {"skip_rows": 2})
+    yield Case("sep-line.csv", ("sep=,\n" + text).encode(), BASE)
+    yield Case("sep-semicolon.csv", ("sep=;\r\n" + base_text(";")).encode(), BASE)
     yield Case("footer.csv", (text + "12 rows\n").encode(), Refused("1 field where"))
     yield Case("comment-last.csv", (text + "# end\n").encode(), Refused("1 field where"))
     yield Case("two-tables.csv", (text + "\na,b\n1,2\n").encode(), Refused("2 fields where"))
