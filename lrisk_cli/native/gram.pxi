@@ -22,19 +22,25 @@ def weighted_gram(const double[:, ::1] X, const double[::1] weights, double[:, :
     total has the shape of `gram_widths`, scaled and plain as many columns as its sides and room
     for the rows taken at a time; all three begin as zeros.
     """
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], i, j, kept = 0
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], chunk, first, size, i, j, t, n_found, kept = 0
+    cdef int32_t found[CHUNK]
     cdef Py_ssize_t room = plain.shape[0], down = scaled.shape[1], across = plain.shape[1]
     with nogil:
-        for i in range(n):
-            if weights[i] == 0:
-                continue
-            for j in range(d):
-                plain[kept, j] = X[i, j]
-                scaled[kept, j] = weights[i] * X[i, j]
-            kept += 1
-            if kept == room:
-                gram_blocks(&scaled[0, 0], down, &plain[0, 0], across, kept, &total[0, 0])
-                kept = 0
+        for chunk in range((n + CHUNK - 1) // CHUNK):
+            first = chunk * CHUNK
+            size = min(<Py_ssize_t>CHUNK, n - first)
+            n_found = find_filled(&weights[first], size, found)
+            for t in range(n_found):
+                i = first + (found[t] if n_found < size else t)
+                if n_found < size and t + ROWS_AHEAD < n_found:
+                    prefetch_row(&X[first + found[t + ROWS_AHEAD], 0], d)
+                for j in range(d):
+                    plain[kept, j] = X[i, j]
+                    scaled[kept, j] = weights[i] * X[i, j]
+                kept += 1
+                if kept == room:
+                    gram_blocks(&scaled[0, 0], down, &plain[0, 0], across, kept, &total[0, 0])
+                    kept = 0
         if kept:
             gram_blocks(&scaled[0, 0], down, &plain[0, 0], across, kept, &total[0, 0])
 

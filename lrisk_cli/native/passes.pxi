@@ -89,24 +89,44 @@ def weighted_rows(const double[:, ::1] X, const double[:, ::1] coefs, double[:, 
                 (&out[0, 0])[j] += (&partial[0, 0])[j]
 
 
+cdef inline Py_ssize_t find_filled(
+    const double *coefs, Py_ssize_t count, int32_t *found
+) noexcept nogil:
+    """found = the places of coefficients other than 0; how many there are. found: (count,).
+
+    If none is 0, found is left as it was.
+    """
+    cdef Py_ssize_t i, n_found = 0
+    for i in range(count):
+        n_found += coefs[i] != 0
+    if n_found == count:
+        return count
+    n_found = 0
+    for i in range(count):
+        # Without a branch, which would be mispredicted.
+        found[n_found] = <int32_t>i
+        n_found += coefs[i] != 0
+    return n_found
+
+
 cdef inline void add_rows(
     const double[:, ::1] X, const double[:, ::1] coefs, double *total, Py_ssize_t start,
     Py_ssize_t stop
 ) noexcept nogil:
     """total += sum of coefs[i] X[i], four rows at a time; mostly empty chunks skip empty rows."""
-    cdef Py_ssize_t d = X.shape[1], i, j, held = 0, filled = 0
+    cdef Py_ssize_t d = X.shape[1], i, j, t, held = 0, n_found
     cdef const double *x[4]
     cdef double c[4]
-    cdef bint skip
-    for i in range(start, stop):
-        filled += coefs[i, 0] != 0
-    # A row skipped at random costs a mispredicted branch, about as much as adding it.
-    skip = 4 * filled < stop - start
-    for i in range(start, stop):
-        if skip and coefs[i, 0] == 0:
-            continue
-        if i + ROWS_AHEAD < stop:
-            prefetch_row(&X[i + ROWS_AHEAD, 0], d)
+    cdef int32_t found[CHUNK]
+    n_found = find_filled(&coefs[start, 0], stop - start, found)
+    if 4 * n_found >= stop - start:
+        n_found = stop - start
+        for t in range(n_found):
+            found[t] = <int32_t>t
+    for t in range(n_found):
+        i = start + found[t]
+        if t + ROWS_AHEAD < n_found:
+            prefetch_row(&X[start + found[t + ROWS_AHEAD], 0], d)
         x[held] = &X[i, 0]
         c[held] = coefs[i, 0]
         held += 1
@@ -237,16 +257,22 @@ def binary_slopes(const double[::1] z, const double[::1] y, double[::1] out):
 
 def weighted_magnitudes(const double[:, ::1] X, const double[::1] coefs, double[::1] out):
     """out = |X|' |coefs|: times a rounding, what it may do to X' coefs. out: (d,)."""
-    cdef Py_ssize_t d = X.shape[1], i, j
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], chunk, first, size, i, j, t, n_found
+    cdef int32_t found[CHUNK]
     cdef double c
     with nogil:
         memset(&out[0], 0, d * sizeof(double))
-        for i in range(X.shape[0]):
-            c = fabs(coefs[i])
-            if c == 0:
-                continue
-            for j in range(d):
-                out[j] += c * fabs(X[i, j])
+        for chunk in range((n + CHUNK - 1) // CHUNK):
+            first = chunk * CHUNK
+            size = min(<Py_ssize_t>CHUNK, n - first)
+            n_found = find_filled(&coefs[first], size, found)
+            for t in range(n_found):
+                i = first + (found[t] if n_found < size else t)
+                if n_found < size and t + ROWS_AHEAD < n_found:
+                    prefetch_row(&X[first + found[t + ROWS_AHEAD], 0], d)
+                c = fabs(coefs[i])
+                for j in range(d):
+                    out[j] += c * fabs(X[i, j])
 
 
 def mixing_share(const double[::1] ascending, const double[::1] sigma) -> float:
