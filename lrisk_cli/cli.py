@@ -29,6 +29,7 @@ COMMANDS = {
     "compare": "Compare risks and rivals on rows they have not seen.",
     "quantile-report": "Compare loss quantiles: what the tail gains, what it costs.",
     "predict": "Score the rows of a table; no target needed.",
+    "columns": "Report how columns are read, and check what they hold.",
     "show": "Print a readable summary of a model.",
     "export": "Write a model as SQL, Python or ONNX.",
     "schema": "Print the JSON Schema of model files.",

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, ClassVar
 
 from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
 from lrisk_cli.evaluation.metric import Better, Needs
@@ -105,13 +105,34 @@ class Worsening:
 
 
 @dataclass(frozen=True, slots=True)
+class Expectation:
+    """Fail when a table does not hold what is expected of it.
+
+    metric: the column and what is expected; allowed: in words. found: the sentence for where it
+    fails, with rows and values.
+    """
+
+    metric: str
+    allowed: str
+    found: str
+    warns: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        return f"{self.metric}: {self.allowed}"
+
+    def finding(self, value: float) -> str:
+        """The sentence for an expectation that fails."""
+        return self.found
+
+
+@dataclass(frozen=True, slots=True)
 class GateResult:
     """A gate, the figure it met, and whether its condition holds.
 
     A figure that does not exist (None) is taken for one that meets it.
     """
 
-    gate: Gate | Worsening
+    gate: Gate | Worsening | Expectation
     value: float | None
     holds: bool
 

@@ -160,9 +160,12 @@ def named_gates_document(
 
 def gate_document(result: "GateResult") -> dict[str, Any]:
     """A gate, the figure it met, and whether that fails it, or is worth a warning."""
-    from lrisk_cli.evaluation.gates import Worsening
+    from lrisk_cli.evaluation.gates import Expectation, Worsening
 
     gate = result.gate
+    if isinstance(gate, Expectation):
+        said = {"gate": str(gate), "metric": gate.metric, "value": result.value}
+        return {**said, "allowed": gate.allowed, "failed": result.failed, "warned": result.warned}
     stored = {"stored": gate.stored} if isinstance(gate, Worsening) else {}
     return {
         "gate": str(gate),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from lrisk_cli.colours import Style, Styled
-from lrisk_cli.evaluation.gates import Gate, GateResult, Worsening
+from lrisk_cli.evaluation.gates import Expectation, Gate, GateResult, Worsening
 from lrisk_cli.evaluation.metric import Better
 from lrisk_cli.evaluation.registry import better_of
 from lrisk_cli.reports.facts import Grid, figure, number
@@ -41,6 +41,8 @@ def gates_grid(
 
 def _gate_row(result: GateResult) -> list[str]:
     gate = result.gate
+    if isinstance(gate, Expectation):
+        return [gate.metric, _word(result), figure(result.value), "", gate.allowed]
     value, limit = _apart(result.value, gate.threshold)
     was = number(gate.stored) if isinstance(gate, Worsening) else ""
     return [gate.metric, _word(result), value, was, _allowed(gate, limit)]

@@ -65,7 +65,7 @@ LINES = {
     "lrisk evaluate m.json d.csv --color a": {"auto", "always"},
     "lrisk config qu": {"quantile-report"},
     "lrisk completion z": {"zsh"},
-    "lrisk man co": {"compare", "completion", "config"},
+    "lrisk man co": {"columns", "compare", "completion", "config"},
     "lrisk compare --rival te": {"term"},
 }
 
