@@ -219,6 +219,8 @@ def _sizes(problem: Problem, W: Array) -> Array:
 def _status(judged: Judgement, method: Method, lam: Array, n_fits: int) -> str:
     n_out = int(np.count_nonzero(lam == 0.0))
     found = "no row was found to be an outlier"
+    if n_out:
+        found += f", but {n_out} beyond the bound have no weight"
     if judged.outliers.any():
         n_called = int(np.count_nonzero(judged.outliers))
         found = f"{n_called} rows are called outliers, {n_out} have no weight"

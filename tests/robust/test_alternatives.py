@@ -128,3 +128,13 @@ def test_the_command_says_what_explains_the_rows(tmp_path):
     assert any(
         "the logarithm of the target, less a constant, is linear" in note for note in found["notes"]
     )
+
+
+def test_a_fit_says_that_rows_without_weight_are_no_outliers(tmp_path):
+    draws = np.random.default_rng(26)
+    x = np.linspace(0.0, 6.0, 30)
+    y = np.exp(x + 0.05 * draws.standard_normal(30))
+    rows = np.column_stack([x, y])
+    np.savetxt(tmp_path / "t.csv", rows, delimiter=",", header="x,y", comments="")
+    run = lrisk(tmp_path, "fit", "t.csv", "--target", "y", "--robust", "-o", "m.json")
+    assert "no row was found to be an outlier, but" in run.stdout
