@@ -78,13 +78,12 @@ class Keywords:
             yield groups
 
     def _make(self, group: Group, values: Mapping[str, Any]) -> Any:
-        hints = get_type_hints(group.kind)
         given = dict(group.defaults)
-        for each in group.fields():
+        for name, (owner, each, hint) in self.known.items():
             # None leaves an option to its default.
-            if values.get(each.name) is not None:
+            if owner is group and values.get(name) is not None:
                 option: Option = each.metadata[OPTION]
-                given[each.name] = _value(each.name, hints[each.name], option, values[each.name])
+                given[name] = _value(name, hint, option, values[name])
         return group.kind(**given)
 
     def _refuse_unknown(self, values: Mapping[str, Any]) -> None:

@@ -94,7 +94,7 @@ def _raw_of_matrix(
         kept = np.flatnonzero(weights)
         dropped = {NO_WEIGHT: len(X) - len(kept)}
     every = len(kept) == len(X)
-    buffer = Buffer(len(kept) * X.shape[1])
+    buffer = Buffer(len(kept) * X.shape[1], whole=True)
     view = buffer.view().reshape(len(kept), X.shape[1])
     view[:] = X if every else X[kept]
     del view

@@ -5,6 +5,7 @@ pyarrow's own conversions import pandas where it is installed, which costs time 
 
 import mmap
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -69,11 +70,15 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 class Buffer:
     """Float64 numbers in memory of their own, resized without a copy where the system can.
 
-    Pages that were never written take no memory.
+    Pages that were never written take no memory. whole: all of it will be written, so that large
+    pages, of which there are few, do.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, whole: bool = False) -> None:
         self._memory = _allocate(size)
+        if whole and hasattr(mmap, "MADV_HUGEPAGE"):
+            with suppress(OSError):  # The system may have none.
+                self._memory.madvise(mmap.MADV_HUGEPAGE)
         self.size = size
 
     def view(self) -> npt.NDArray[np.float64]:
