@@ -26,6 +26,10 @@ WARNINGS: dict[str, str] = {
     "training_rows": "the rows evaluated are those learned from, or those and the held-out ones, "
     "in any order, by the digest in the model",
     "same_file": "a table is named twice: the same inode, or the same bytes",
+    "numbers_as_text": "at least 90 % of the cells of a text feature look like numbers, not all in "
+    "the same way",
+    "near_categories": "categories of a feature differ in capitals and spaces only, or one with "
+    "<= 5 % of the rows is one letter away from one that is >= 5 times as frequent",
     "r2_below_zero": "r2 < 0: the mean of the target has a smaller squared error than the model",
     "few_rows": "5 x encoded columns >= rows learned from, and no rows are held out, tested on or "
     "cross-validated",

@@ -153,7 +153,7 @@ def run(job: Job, report: Report, *, force: bool) -> Clustered:
         write_table(job.assignments, kept)
     clock.lap("write_s")
     notes = (*design.notes, *_remarks(best.reseeded))
-    same = warn_of_same_files(table.paths)
+    same = (*warn_of_same_files(table.paths), *design.warnings)
     others = {"n_rows": evaluated.counts.read, **count_warnings(same)}
     gated = job.checks.apply(evaluated.figures, others)
     return Clustered(model, evaluated, notes, clock.timings(), seen, same, gated, kept)

@@ -158,7 +158,7 @@ def run(job: Job, report: Report, *, force: bool) -> Comparison:
     splits, words = _split(len(raw.usable.rows.rows), job.splits, seed)
     compared = compare(raw, job.columns, plan, splits, words, evaluate, report)
     same = warn_of_same_files([*table.paths, *([] if test is None else [test])])
-    warnings = (*same, *_warn_of_methods(compared))
+    warnings = (*same, *raw.warnings, *_warn_of_methods(compared))
     done = replace(compared, notes=(*compared.notes, *notes), warnings=warnings)
     return replace(done, gate_results=check_comparison(checks, done))
 

@@ -143,6 +143,7 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     paged, scored = job.keep or job.asked.html is not None, job.asked.losses is not None
     evaluate(results, design, held_out, test, report, job.checks, paged=paged, scored=scored)
     same = warn_of_same_files([*table.paths, *(test.paths if test else ())])
+    same = (*same, *design.warnings)
     for result in results:
         found = fit_warnings(
             result.model, design, held_out, result.figures, result.means,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lrisk_cli.design.choosing import DesignOptions, choose_columns
 from lrisk_cli.design.columns.base import Feature
-from lrisk_cli.design.doubts import note_written, refuse_doubtful
+from lrisk_cli.design.doubts import note_written, refuse_doubtful, warn_of_columns
 from lrisk_cli.design.duplicate_rows import note_duplicates
 from lrisk_cli.design.encode_raw import encode_raw
 from lrisk_cli.design.encoding import EncodedBatch, Encoding
@@ -44,6 +44,7 @@ from lrisk_cli.tables.memory import Allowance
 from lrisk_cli.tables.row_lines import RowLines
 from lrisk_cli.tables.table import Column, Table
 from lrisk_cli.types import Array, Flags, Targets
+from lrisk_cli.warnings import Warnings
 
 __all__ = [
     "Design", "DesignOptions", "EncodedBatch", "Encoding", "Feature", "RowCounts", "Target",
@@ -81,6 +82,7 @@ class Design:
     masses: Array | None = None
     weighting: Weighting = UNWEIGHTED
     lines: RowLines = field(default_factory=RowLines)
+    warnings: Warnings = ()
 
     @property
     def named_rows(self) -> dict[str, Any]:
@@ -120,6 +122,7 @@ class RawDesign:
 
     groups: of all rows of the table, where columns of groups are named. written: how the cells of
     columns of text are written, where not as programs write them; read_as: notes on these.
+    warnings: of cells that may be misread.
     """
 
     label: str
@@ -130,6 +133,7 @@ class RawDesign:
     groups: RowGroups | None = None
     written: Mapping[str, Written] = field(default_factory=dict)
     read_as: tuple[str, ...] = ()
+    warnings: Warnings = ()
 
 
 def build_design(
@@ -168,7 +172,7 @@ def read_design(
     written = table.written([*names, *beside])
     return RawDesign(
         table.label, features, target, usable, table.allowance, groups, written,
-        note_written(written, table.spelling),
+        note_written(written, table.spelling), warn_of_columns(features, usable.rows.texts),
     )  # fmt: skip
 
 
@@ -314,5 +318,6 @@ def _encode_rows(
         encode_raw(of.label, raw, encoding), y, targets, raw.rows, raw.ids, encoding, *shared,
         exposure=raw.exposure, label=of.label, allowance=of.allowance,
         groups=None if of.groups is None else of.groups.take(raw.rows),
-        weights=weights, masses=masses, weighting=weighting, lines=of.usable.lines,
+        weights=weights, masses=masses, weighting=weighting,
+        warnings=of.warnings, lines=of.usable.lines,
     )  # fmt: skip

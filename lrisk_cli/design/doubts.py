@@ -1,15 +1,21 @@
 """What may be wrong with how columns of text were read: doubts about their types and spellings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lrisk_cli.errors import DataError, list_names, opt
+import numpy as np
+
+from lrisk_cli.design.misspelt import MOST_CATEGORIES, find_misspelt
+from lrisk_cli.errors import DataError, list_names, opt, quote
 from lrisk_cli.names import Task
-from lrisk_cli.tables.column_types.category import CategoryType
+from lrisk_cli.tables.cells import Texts
+from lrisk_cli.tables.column_types.category import CategoryType, merged_case
 from lrisk_cli.tables.column_types.numerals import MARK_NAMES, Written
 from lrisk_cli.tables.inputs import Spelling
 from lrisk_cli.tables.table import Column
+from lrisk_cli.warnings import CodedWarning, Warnings
 
+MOST_SHOWN = 3
 FIRST = {"dmy": "day", "mdy": "month", "ymd": "year"}
 
 
@@ -20,6 +26,60 @@ def type_doubt(column: Column) -> str:
         return ""
     remedy = doubt.remedy or f"pass {opt('dtype', f'{column.name}=number')}"
     return f"{doubt.finding}, but is read as text; {remedy}"
+
+
+def spelling_doubt(name: str, texts: Texts) -> str:
+    """Which categories may be misspelt, and what to do; empty where none is."""
+    if len(texts.values) > MOST_CATEGORIES:
+        return ""
+    counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.values))
+    pairs = _same_but_case(texts.values, counts)
+    alike = bool(pairs)
+    for code, right in find_misspelt(texts).items():
+        pairs.setdefault(code, texts.values.index(right))
+    if not pairs:
+        return ""
+    found = sorted(pairs, key=lambda code: (-counts[code], texts.values[code]))
+    shown = [
+        f"{quote(texts.values[code])} ({_rows(counts[code])}) beside "
+        f"{quote(texts.values[pairs[code]])} ({counts[pairs[code]]:,})"
+        for code in found[:MOST_SHOWN]
+    ]
+    more = f" and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""
+    remedy = f"correct them, or pass {opt('merge_case')}" if alike else "correct them if they are"
+    return f"column '{name}': the same with another spelling? {', '.join(shown)}{more}; {remedy}"
+
+
+def _same_but_case(values: Sequence[str], counts: np.ndarray) -> dict[int, int]:
+    """Codes of texts that differ from a more frequent one in capitals and spaces only."""
+    groups: dict[str, list[int]] = {}
+    for code in np.flatnonzero(counts).tolist():
+        groups.setdefault(merged_case(values[code]), []).append(code)
+    found: dict[int, int] = {}
+    for codes in groups.values():
+        first = min(codes, key=lambda code: (-counts[code], values[code]))
+        found |= {code: first for code in codes if code != first}
+    return found
+
+
+def warn_of_columns(features: Sequence[Column], texts: Sequence[Texts]) -> Warnings:
+    """What may be wrong with how the features were read. texts: of those that are texts."""
+    of_features = iter(texts)
+    found: list[CodedWarning] = []
+    for feature in features:
+        if feature.numeric:
+            continue
+        cells, doubt = next(of_features), type_doubt(feature)
+        if doubt:
+            text = f"column '{feature.name}' {doubt}"
+            found.append(CodedWarning("numbers_as_text", text))
+        elif spelt := spelling_doubt(feature.name, cells):
+            found.append(CodedWarning("near_categories", spelt))
+    return tuple(found)
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def refuse_doubtful(place: str, target: Column) -> None:

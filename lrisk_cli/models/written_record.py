@@ -18,7 +18,8 @@ class WrittenEntry(
 
     decimal: the decimal mark. thousands: the mark between thousands; a blank stands for spaces of
     all kinds. currency: the text that names it. percent: numbers are hundredths. order: of day,
-    month and year. spaces: those around texts are part of them.
+    month and year. spaces: those around texts are part of them. merged:
+    texts are without capitals and with single spaces.
     """
 
     decimal: Literal["", ".", ","] = ""
@@ -27,6 +28,7 @@ class WrittenEntry(
     percent: bool = False
     order: Literal["", "dmy", "mdy", "ymd"] = ""
     spaces: bool = False
+    merged: bool = False
 
 
 def written_entries(written: Mapping[str, Written]) -> dict[str, WrittenEntry]:

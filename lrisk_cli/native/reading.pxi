@@ -291,7 +291,7 @@ def even_records(const unsigned char[::1] block, Py_ssize_t start, unsigned char
 
 def blank_comments(const unsigned char[::1] block, unsigned char delimiter, unsigned char mark,
                    unsigned char[::1] out) -> int:
-    """Copy records, of those that begin with the mark only a line end; how many bytes that takes."""
+    """Copy records, of those that begin with the mark only a line end; the number of bytes."""
     cdef Py_ssize_t at = 0, size = 0, i
     cdef Record record
     with nogil:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from lrisk_cli.design.columns.number import NumberFeature
 from lrisk_cli.design.describe_row import spans
 from lrisk_cli.design.design import Design
+from lrisk_cli.design.misspelt import find_misspelt
 from lrisk_cli.design.number_text import clipped, spell_cell
-from lrisk_cli.outliers.misspelt import find_misspelt
 from lrisk_cli.outliers.wrong_units import name_units
 from lrisk_cli.robust.cells import CODED, Cells, CellScreen, screen_cells
 from lrisk_cli.robust.swapped_cells import find_swaps

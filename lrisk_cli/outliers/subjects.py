@@ -228,10 +228,13 @@ def model_subject(
 
 
 def _counted(design: Design) -> dict[str, Any]:
-    """How much the rows of a design count, and their groups, as a subject has them."""
+    """What a subject has of its design: how much its rows count, their groups, and warnings."""
     by = design.weighting
     counting = RowCounting(by.column, by.kind, asked=True)
-    return {"weights": design.weights, "counting": counting, "groups": design.groups}
+    return {
+        "weights": design.weights, "counting": counting, "groups": design.groups,
+        "warnings": design.warnings,
+    }  # fmt: skip
 
 
 def _in_unit(model: Model | ClusterModel, found: Threshold) -> Threshold:

@@ -27,7 +27,8 @@ class Spelling:
 
     missing: texts that stand for a missing cell, beside the empty one. keep_spaces: those around a
     text are part of it. orders: of day, month and year in dates, each with a text that names
-    columns, which is empty for all.
+    columns, which is empty for all. merge_case: texts that differ in capitals and spaces only are
+    one.
     """
 
     decimal: str = ""
@@ -35,6 +36,7 @@ class Spelling:
     thousands: str = ""
     keep_spaces: bool = False
     orders: tuple[tuple[str, str], ...] = ()
+    merge_case: bool = False
 
     def is_missing(self, text: str | None) -> bool:
         """Whether a cell of this text is missing; spaces around it do not matter."""
@@ -100,6 +102,7 @@ def make_inputs(
     comment: str | None = None,
     skip_rows: int = 0,
     no_header: bool = False,
+    merge_case: bool = False,
 ) -> Inputs:
     """The inputs that the texts of options describe; UsageError where they cannot be meant."""
     if decimal is not None and decimal not in DECIMALS:
@@ -110,7 +113,7 @@ def make_inputs(
             raise InvalidOption("na_values", f"takes UTF-8 text, which no cell lacks; got {text!r}")
     between = _parse_thousands(thousands, decimal)
     orders = tuple(map(_parse_date_format, date_format))
-    spelling = Spelling(decimal or "", missing, between, keep_spaces, orders)
+    spelling = Spelling(decimal or "", missing, between, keep_spaces, orders, merge_case)
     allowance = make_allowance(memory_limit)
     if ragged not in tuple(Ragged):
         raise InvalidOption("ragged", f"takes {', '.join(Ragged)}; got {ragged!r}")

@@ -63,6 +63,11 @@ class Data:
         "%d/%m/%Y; of some columns, or of all without a name; repeatable.",
         shown="by the cells",
     )
+    merge_case: bool = option(
+        False,
+        help="Take texts that differ in capitals and spaces only for one, without capitals.",
+        expert=True,
+    )
     keep_spaces: bool = option(
         False, help="Keep the spaces around texts, which are left out otherwise.", expert=True
     )
@@ -104,6 +109,7 @@ class Data:
             rename_duplicates=self.rename_duplicates,
             thousands=self.thousands,
             keep_spaces=self.keep_spaces,
+            merge_case=self.merge_case,
             date_format=self.date_format,
             encoding=self.encoding,
             comment=self.comment,

@@ -91,10 +91,13 @@ def settle_types(
 def _with_spaces(
     kind: ColumnType, name: str, spelling: Spelling, expected: Mapping[str, Written | None]
 ) -> ColumnType:
-    """A column of texts keeps the spaces around them where an option or a model says so."""
-    kept = spelling.keep_spaces or _fixed(name, expected).spaces
-    if type(kind) is CategoryType and kept:
-        return CategoryType(kind.doubt, Written(spaces=True))
+    """A column of texts keeps the spaces around them, or merges spellings, where an option or a
+    model says so."""
+    known = _fixed(name, expected)
+    kept = (spelling.keep_spaces or known.spaces) and not spelling.merge_case
+    merged = spelling.merge_case or known.merged
+    if type(kind) is CategoryType and (kept or merged):
+        return CategoryType(kind.doubt, Written(spaces=kept and not merged, merged=merged))
     return kind
 
 

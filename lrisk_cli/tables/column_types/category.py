@@ -49,7 +49,9 @@ class CategoryType(ColumnType):
             column = compute.dictionary_encode(to_strings(column))
         codes = numpy_of(compute.cast(column.indices, pa.int32()), np.int32)
         spelled = to_strings(column.dictionary).to_pylist()
-        if not self.written.spaces:
+        if self.written.merged:
+            spelled = [None if value is None else merged_case(value) for value in spelled]
+        elif not self.written.spaces:
             spelled = [None if value is None else value.strip() for value in spelled]
         missing = null_flags(column.indices)
         if missing is not None:
@@ -61,6 +63,11 @@ class CategoryType(ColumnType):
 
 
 CATEGORY = CategoryType()
+
+
+def merged_case(text: str) -> str:
+    """A text without capitals, and with one space for any number of them."""
+    return " ".join(text.casefold().split())
 
 
 def _each_once(codes: Codes, values: list[str]) -> Texts:

@@ -37,7 +37,8 @@ class Written:
     decimal: the decimal mark. thousands: the mark between thousands, "none" where there may be
     none; the blank stands for spaces of all kinds. currency: the text that names it. percent:
     whether every number but 0 has a percent sign, and is a hundredth of what it says. order: of
-    day, month and year in dates: dmy, mdy or ymd. spaces: those around texts are part of them.
+    day, month and year in dates: dmy, mdy or ymd. spaces: those around texts are part of them;
+    merged: texts that differ in capitals and spaces only are one.
     """
 
     decimal: str = ""
@@ -46,6 +47,7 @@ class Written:
     percent: bool = False
     order: str = ""
     spaces: bool = False
+    merged: bool = False
 
     @property
     def group(self) -> int:
@@ -56,8 +58,9 @@ class Written:
     def plain(self) -> bool:
         """Whether cells are written as programs write them."""
         return self.decimal != "," and not (
-            self.thousands or self.currency or self.percent or self.order or self.spaces
-        )
+            self.thousands or self.currency or self.percent
+            or self.order or self.spaces or self.merged
+        )  # fmt: skip
 
 
 UNKNOWN = Written()

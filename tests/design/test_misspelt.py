@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lrisk_cli.outliers.misspelt import find_misspelt, may_be
+from lrisk_cli.design.misspelt import find_misspelt, may_be
 from lrisk_cli.tables.cells import Texts
 
 
