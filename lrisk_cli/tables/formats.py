@@ -6,18 +6,21 @@ from lrisk_cli.errors import DataError
 from lrisk_cli.tables.arrow_files import ArrowReader
 from lrisk_cli.tables.csv_files import CsvReader
 from lrisk_cli.tables.in_memory import MemoryReader
+from lrisk_cli.tables.json_files import JsonLinesReader, is_json_line
 from lrisk_cli.tables.model_text import is_model_file
+from lrisk_cli.tables.orc_files import OrcReader
 from lrisk_cli.tables.parquet_files import ParquetReader
 from lrisk_cli.tables.reader import Reader
 from lrisk_cli.tables.source import Source
 
 TEXT = CsvReader()
 MEMORY = MemoryReader()
-READERS: tuple[Reader[Any], ...] = (TEXT, ParquetReader(), ArrowReader())
+JSON_LINES = JsonLinesReader()
+READERS: tuple[Reader[Any], ...] = (TEXT, ParquetReader(), ArrowReader(), OrcReader(), JSON_LINES)
 # Texts of any kind end with .txt: in a folder they are no tables unless a pattern names them.
 ANY_TEXT = ".txt"
 SUFFIXES = tuple(suffix for reader in READERS for suffix in reader.suffixes if suffix != ANY_TEXT)
-UNREAD_SUFFIXES = (".xlsx", ".xls", ".ods", ".orc", ".avro", ".jsonl", ".ndjson")
+UNREAD_SUFFIXES = (".xlsx", ".xls", ".ods", ".avro")
 REFUSED = (
     (b"\xfd7zXZ\0", "compressed by xz, which lrisk does not read; decompress it"),
     (b"\x04\x22\x4d\x18", "compressed by lz4, which lrisk does not read; decompress it"),
@@ -49,6 +52,8 @@ def choose_reader(source: Source) -> Reader[Any]:
             f"{source.label}: a model of lrisk, not a table; lrisk evaluate and lrisk predict take "
             "the model first, then the table"
         )
+    if source.read_start().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and is_json_line(source):
+        return JSON_LINES
     finding = _describe_text(source)
     if finding:
         raise DataError(f"{source.label}: {finding}")

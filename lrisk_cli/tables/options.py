@@ -22,8 +22,8 @@ class Data:
 
     data: tuple[str, ...] = argument(
         metavar="DATA",
-        help="CSV, TSV, Parquet or Arrow: paths, globs, folders, addresses such as s3://, or - for "
-        "standard input.",
+        help="CSV, TSV, JSON lines, Parquet, Arrow or ORC: paths, globs, folders, addresses such "
+        "as s3://, or - for standard input.",
     )
     delimiter: str | None = option(
         metavar="CHARACTER",

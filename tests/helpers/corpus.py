@@ -264,7 +264,7 @@ def columnar() -> Iterator[Entry]:
     yield "parquet.csv", parquet(whole), FITS
     yield "t.feather", arrow(whole, feather.write_feather), FITS
     yield "v1.feather", b"FEA1" + bytes(60) + b"FEA1", REFUSED
-    yield "t.orc", arrow(whole, orc.write_table), REFUSED
+    yield "t.orc", arrow(whole, orc.write_table), FITS
     stream = io.BytesIO()
     with pa.ipc.new_stream(stream, whole.schema) as writer:
         writer.write_table(whole, max_chunksize=7)

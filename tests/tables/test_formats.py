@@ -1,9 +1,11 @@
 """The registry of formats: contents choose the reader, and every reader reads the same rows."""
 
 import gzip
+import json
 
 import pyarrow as pa
 import pyarrow.feather as feather
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
@@ -21,6 +23,10 @@ def write(path):
     """Write ROWS in the format of the suffix."""
     if path.suffix in (".parquet", ".pq"):
         pq.write_table(ROWS, path)
+    elif path.suffix == ".orc":
+        orc.write_table(ROWS, str(path))
+    elif path.suffix in (".jsonl", ".ndjson"):
+        path.write_text("".join(json.dumps(row) + "\n" for row in ROWS.to_pylist()))
     elif path.suffix in (".arrow", ".feather", ".ipc"):
         feather.write_feather(ROWS, str(path))
     else:
