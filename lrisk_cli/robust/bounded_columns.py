@@ -42,8 +42,10 @@ class BoundedColumns:
     def fill(self, columns: Array) -> Array:
         """B, its constant first. (n, m)."""
         u = _asinh(self._scaled(columns))
-        B = np.concatenate([np.ones((len(u), 1)), u], axis=1)
-        B[:, 1:] = (B[:, 1:] - self.means) / self.deviations
+        # Kernels take rows one after another, which picked columns are not.
+        B = np.empty((len(u), 1 + u.shape[1]))
+        B[:, 0] = 1.0
+        B[:, 1:] = (u - self.means) / self.deviations
         return B
 
     def multiply(self, rows: Rows, beta: Array) -> Array:

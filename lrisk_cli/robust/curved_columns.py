@@ -34,7 +34,7 @@ class CurvedColumns:
         if self.pairs.shape[1] == 0:
             return B
         products = (_products(B, self.pairs) - self.means) / self.deviations
-        return np.concatenate([B, products], axis=1)
+        return np.ascontiguousarray(np.concatenate([B, products], axis=1))
 
 
 def curve_columns(bounded: BoundedColumns, columns: Array) -> list[CurvedColumns]:

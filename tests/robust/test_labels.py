@@ -93,3 +93,11 @@ def test_rates_by_pair_and_temperature_are_estimated_from_true_margins() -> None
     w = fit_weights(swaps, Z, y)
     high = Z[:, 1] > 2.0
     assert np.average(y[high], weights=w[high]) == pytest.approx(true[high].mean(), abs=0.01)
+
+
+def test_a_constant_column_does_no_harm():
+    draws = np.random.default_rng(61)
+    X = draws.standard_normal((300, 3))
+    y = (X[:, 0] + 0.5 * draws.standard_normal(300) > 0.0).astype(np.int32)
+    found = judge(np.column_stack([X[:, :2], np.zeros(300), X[:, 2]]), y)
+    assert np.isfinite(found.scores).all()
