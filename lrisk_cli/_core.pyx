@@ -6,7 +6,7 @@ Letters: X (n, d) rows, W (d, k) weights, lam (n,) row weights, sigma (n,) their
 This source is built twice, see native/kernels.py; sums run in an order fixed by the row numbers.
 """
 
-from libc.math cimport INFINITY, exp, expm1, fabs, log, log1p, sqrt  # no-cython-lint (for the parts)
+from libc.math cimport INFINITY, NAN, exp, expm1, fabs, log, log1p, sqrt  # no-cython-lint (for the parts)
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t  # no-cython-lint
 from libc.string cimport memcmp, memcpy, memset  # no-cython-lint
 

@@ -96,10 +96,51 @@ cdef inline Py_ssize_t write_numeral(const unsigned char *s, const Numeral *cell
     return size
 
 
+# Powers of ten that are numbers without rounding.
+cdef double EXACT_POWERS[23]
+EXACT_POWERS[:] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+]
+# Another digit leaves a smaller integer below 2^53.
+cdef uint64_t MOST_BEFORE_DIGIT = 900719925474098
+
+
+cdef inline bint exact_numeral(const unsigned char *s, const Numeral *cell, unsigned char decimal,
+                               double *value) noexcept nogil:
+    """The nearest number, where an integer below 2^53 over a power of ten up to 1e22 is rounded
+    once.
+    """
+    cdef Py_ssize_t i
+    cdef unsigned char c
+    cdef uint64_t digits = 0
+    cdef int after = 2 if cell.percent else 0
+    cdef bint fraction = False
+    for i in range(cell.start, cell.stop):
+        c = s[i]
+        if b"0" <= c <= b"9":
+            if digits > MOST_BEFORE_DIGIT:
+                return False
+            digits = digits * 10 + (c - 48)
+            after += fraction
+        elif c == decimal:
+            fraction = True
+        elif (c | 32) == b"e":
+            return False
+    if after > 22:
+        return False
+    value[0] = <double> digits / EXACT_POWERS[after]
+    if cell.negative:
+        value[0] = -value[0]
+    return True
+
+
 def clean_numbers(const unsigned char[::1] data, const int64_t[::1] offsets, tuple tokens,
-                  int decimal, int group, int currency, int percent, unsigned char[::1] out,
-                  int64_t[::1] out_offsets, unsigned char[::1] found):
-    """Write each cell as a number with a decimal point, nothing where it is none.
+                  int decimal, int group, int currency, int percent, double[::1] values,
+                  unsigned char[::1] out, int64_t[::1] out_offsets, unsigned char[::1] found):
+    """The number of each cell, NaN where it is none or has too many digits or an exponent.
+
+    Numbers of the latter kinds are written to `out`, with a decimal point, for others to round.
 
     decimal: POINT or COMMA. group: the mark between thousands, -1 for none, 0 where it is open;
     currency: which one, -1 where it is open. percent: 1 where all cells but 0 have a percent sign,
@@ -118,6 +159,7 @@ def clean_numbers(const unsigned char[::1] data, const int64_t[::1] offsets, tup
         for i in range(offsets.shape[0] - 1):
             s = &data[0] + offsets[i]
             what = read_numeral(s, offsets[i + 1] - offsets[i], &known, &cell)
+            values[i] = NAN
             if what == CELL_NUMBER:
                 between = cell.point_group if decimal == POINT else cell.comma_group
                 if not (cell.point if decimal == POINT else cell.comma):
@@ -130,7 +172,7 @@ def clean_numbers(const unsigned char[::1] data, const int64_t[::1] offsets, tup
                     what = CELL_INVALID
                 elif (between and group == 0) or (cell.currency >= 0 and currency < 0):
                     what = CELL_OPEN
-                else:
+                elif not exact_numeral(s, &cell, mark, &values[i]):
                     size += write_numeral(s, &cell, mark, &out[size])
             found[i] = what
             out_offsets[i + 1] = size

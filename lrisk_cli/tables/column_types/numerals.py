@@ -144,24 +144,26 @@ def parse_numbers(cells: pa.Array, written: Written) -> tuple[Array, npt.NDArray
     """
     data, offsets = kernel_texts(cells)
     n = len(cells)
-    out = np.empty(len(data) + 4 * n + 1, np.uint8)
+    numbers, out = np.empty(n), np.empty(len(data) + 4 * n + 1, np.uint8)
     out_offsets, found = np.zeros(n + 1, np.int64), np.empty(n, np.uint8)
     currencies = [each[0] for each in CURRENCIES]
     currency = currencies.index(written.currency) if written.currency else -1
     core.clean_numbers(
         data, offsets, _tokens(), COMMA if written.decimal == "," else POINT, written.group,
-        currency, int(written.percent), out, out_offsets, found,
+        currency, int(written.percent), numbers, out, out_offsets, found,
     )  # fmt: skip
     nulls = null_flags(cells)
     if nulls is not None:
         found[nulls] = MISSING
-    read = found == NUMBER
-    validity = pa.py_buffer(np.packbits(read, bitorder="little"))
-    texts = pa.Array.from_buffers(
-        pa.large_string(), n, [validity, pa.py_buffer(out_offsets), pa.py_buffer(out)]
-    )
-    numbers = numpy_of(compute.cast(texts, pa.float64()), np.float64)
-    return np.where(read, numbers, np.nan), found
+    if out_offsets[-1]:
+        spelled = np.diff(out_offsets) > 0
+        validity = pa.py_buffer(np.packbits(spelled, bitorder="little"))
+        texts = pa.Array.from_buffers(
+            pa.large_string(), n, [validity, pa.py_buffer(out_offsets), pa.py_buffer(out)]
+        )
+        rounded = numpy_of(compute.cast(texts, pa.float64()), np.float64)
+        numbers[spelled] = rounded[spelled]
+    return numbers, found
 
 
 def kernel_texts(cells: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
