@@ -1,8 +1,8 @@
 """lrisk: learn and evaluate models on tables by spectral risks.
 
 The functions are the commands of the program: fit, evaluate, predict, detect_outliers, cluster,
-compare and quantile_report, on tables of pandas, polars, pyarrow and NumPy, and on files. The
-models are estimators of scikit-learn too; metrics and scorers are for models of any library.
+compare, columns and quantile_report, on tables of pandas, polars, pyarrow and NumPy, and on files.
+The models are estimators of scikit-learn too; metrics and scorers are for models of any library.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from lrisk_cli.library.functions import (
         cluster,
+        columns,
         compare,
         detect_outliers,
         evaluate,
@@ -49,6 +50,7 @@ __all__ = [
     "SpectralRiskRegressor",
     "__version__",
     "cluster",
+    "columns",
     "compare",
     "detect_outliers",
     "esrm",
@@ -82,7 +84,8 @@ _MODULES = {
         "superquantile_score",
     },
     "functions": {
-        "cluster", "compare", "detect_outliers", "evaluate", "fit", "predict", "quantile_report",
+        "cluster", "columns", "compare", "detect_outliers", "evaluate", "fit", "predict",
+        "quantile_report",
     },
 }  # fmt: skip
 _OF_SKLEARN = {"cluster_estimators", "estimators", "loading"}

@@ -6,6 +6,8 @@ from typing import Any
 
 from lrisk_cli.api.cluster import make_job as make_cluster_job
 from lrisk_cli.api.cluster import run as run_cluster
+from lrisk_cli.api.columns import make_job as make_columns_job
+from lrisk_cli.api.columns import run as run_columns
 from lrisk_cli.api.compare import FitsOptions
 from lrisk_cli.api.compare import make_job as make_comparison_job
 from lrisk_cli.api.compare import run as run_comparison
@@ -42,6 +44,7 @@ from lrisk_cli.library.keywords import Group, Keywords
 from lrisk_cli.library.more_results import (
     ClusterEvaluationResult,
     ClusterResult,
+    ColumnsResult,
     ComparisonResult,
     OutlierResult,
     QuantileResult,
@@ -61,6 +64,7 @@ from lrisk_cli.models.options import (
 from lrisk_cli.names import Standardize
 from lrisk_cli.native.options import Seed, Threads
 from lrisk_cli.outliers.options import Detection, DetectionOutput
+from lrisk_cli.profiles.options import ExpectationFiles, ShownColumns
 from lrisk_cli.progress import silent
 from lrisk_cli.reports.html import Page as HtmlPage
 from lrisk_cli.reports.options import ClusterPage, Page
@@ -154,6 +158,15 @@ QUANTILES = Keywords(
         Group(ComparedModels), Group(RowLoss), Group(Penalty), Group(RandomSplits),
         Group(Grouping), Group(Gates, without=("github",)), Group(QuantileOutput), Group(Page),
         Group(Files), Group(Threads),
+    ),
+)  # fmt: skip
+
+
+COLUMNS = Keywords(
+    "columns",
+    (
+        Group(Data), Group(ShownColumns), Group(ExpectationFiles), Group(Gates, only=("junit",)),
+        Group(Page), Group(Files, only=("force",)),
     ),
 )  # fmt: skip
 
@@ -321,6 +334,22 @@ def quantile_report(data: Any, **options: Any) -> QuantileResult:
 
             _write_page(html, quantile_page(found.result, _call("quantile_report")))
     return found
+
+
+@COLUMNS.documented
+def columns(data: Any, **options: Any) -> ColumnsResult:
+    """Report how columns are read, and check what they hold."""
+    with COLUMNS.called(data=data, **options) as of:
+        html = of[Page].html
+        job = make_columns_job(
+            of[Data], of[ShownColumns], of[ExpectationFiles], of[Gates], html=html
+        )
+        found = run_columns(job, silent, force=of[Files].force)
+        if html is not None:
+            from lrisk_cli.reports.columns import columns_page
+
+            _write_page(html, columns_page(found, _call("columns")))
+    return ColumnsResult(found)
 
 
 def _call(name: str) -> str:

@@ -18,6 +18,7 @@ from lrisk_cli.tables.outputs import as_table
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lrisk_cli.api.columns import TableProfile
     from lrisk_cli.api.quantile_report import QuantileResults
     from lrisk_cli.evaluation.comparison import Comparison
     from lrisk_cli.outliers.detection import Outliers
@@ -229,6 +230,51 @@ class QuantileResult(Result):
         for _, compared in found.compared:
             grids.append(Grid(QUANTILE_HEADS, quantile_rows(found, compared)))
         return "Loss quantiles", [*quantile_facts(found), *note_facts(found.notes)], grids
+
+
+@dataclass(frozen=True, repr=False)
+class ColumnsResult(Result):
+    """The columns of a table: how they are read, what they hold, and every doubt."""
+
+    result: "TableProfile"
+
+    def document(self) -> dict[str, Any]:
+        from lrisk_cli.reports.columns import columns_document
+
+        return columns_document(self.result)
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each column."""
+        names = ("name", "kind", "missing", "invalid", "distinct", "min", "median", "max", "doubts")
+        lines = []
+        for each in self.document()["columns"]:
+            # Numbers and dates stand in one column, so both are texts.
+            texts = [
+                None if each[key] is None else str(each[key]) for key in ("min", "median", "max")
+            ]
+            counts = [each[key] for key in names[:5]]
+            lines.append((*counts, *texts, "; ".join(each["doubts"])))
+        return from_lines(names, lines)
+
+    def _print(self) -> None:
+        from lrisk_cli.reports.columns import print_columns
+
+        print_columns(self.result)
+
+    def _plots(self) -> "Sequence[Plot]":
+        from lrisk_cli.reports.prediction_plot import missing_plot
+
+        found = [(each.name, each.missing) for each in self.result.columns]
+        return [missing_plot(found, self.result.n_rows)]
+
+    def _shown(self) -> "tuple[str, Sequence[Fact], Sequence[Grid]]":
+        from lrisk_cli.reports.columns import column_facts, columns_grid, doubts_grid
+        from lrisk_cli.reports.facts import note_facts
+
+        doubts = doubts_grid(self.result)
+        grids = [columns_grid(self.result), *([] if doubts is None else [doubts])]
+        facts = [*column_facts(self.result), *note_facts(self.result.notes)]
+        return f"{len(self.result.columns)} columns", facts, grids
 
 
 def _clusters_shown(

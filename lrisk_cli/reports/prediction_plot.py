@@ -1,4 +1,6 @@
-"""The plot of predictions: how often each value occurs."""
+"""Plots of predictions and of columns: how often values occur, and how many are missing."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,4 +33,20 @@ def prediction_plot(name: str, values: NDArray[np.generic]) -> Plot:
         series=[Series("", middles, shares / n_rows, 1, "bars")],
         y_percent=True,
         ticks=ticks,
+    )
+
+
+def missing_plot(columns: Sequence[tuple[str, int]], n_rows: int) -> Plot:
+    """The fraction of missing cells of each column, most first. columns: names and counts."""
+    ranked = sorted(columns, key=lambda each: -each[1])[:MOST_BARS]
+    shares = np.array([count / max(n_rows, 1) for _, count in ranked])
+    n_missing = sum(count > 0 for _, count in columns)
+    return Plot(
+        title=f"{n_missing} of {len(columns)} columns have missing cells",
+        alternative=f"Fraction of missing cells of {len(ranked)} columns.",
+        x_label="missing cells",
+        y_label="column",
+        series=[Series("", shares, np.arange(len(ranked), dtype=np.float64), 1, "marks")],
+        x_percent=True,
+        rows=[clip(name) for name, _ in ranked],
     )

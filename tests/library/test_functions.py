@@ -130,13 +130,14 @@ RESULTS = {
     "compare": lambda: lrisk_cli.compare(
         SAMPLES / "simulated.csv", "y", risk=["mean", "extremile:2"], holdout=0.3
     ),
+    "columns": lambda: lrisk_cli.columns(SAMPLES / "contaminated.csv"),
     "quantile_report": lambda: lrisk_cli.quantile_report(
         SAMPLES / "simulated.csv", target="y", repeats=2
     ),
 }
 ROWS = {
     "fit": 13, "predict": 1599, "evaluate": 13, "detect_outliers": 600, "cluster": 400,
-    "evaluate clusters": 4, "compare": 140, "quantile_report": 6,
+    "evaluate clusters": 4, "compare": 140, "quantile_report": 6, "columns": 9,
 }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "cluster": functions.CLUSTER,
     "compare": functions.COMPARE,
     "quantile_report": functions.QUANTILES,
+    "columns": functions.COLUMNS,
 }
 
 
