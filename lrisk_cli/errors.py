@@ -34,6 +34,11 @@ class LriskError(Exception):
 
     exit_code = ExitCode.INTERNAL
 
+    @property
+    def finding(self) -> str:
+        """The sentence without its remedy."""
+        return str(self).partition(";")[0]
+
 
 class UsageError(LriskError, ValueError):
     """The command line asks for something impossible or unsafe."""

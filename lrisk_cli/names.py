@@ -137,6 +137,14 @@ class Dates(StrEnum):
     PARTS = "parts"
 
 
+class EngineName(StrEnum):
+    """Where sweeps over the rows run."""
+
+    AUTO = "auto"
+    MEMORY = "memory"
+    STREAM = "stream"
+
+
 class SolverName(StrEnum):
     """Methods that minimise the risk."""
 

@@ -35,8 +35,20 @@ def with_task(
     """The same once the rows are read; metrics that they do not have are refused."""
     task, _ = find_task(raw, asked)
     classes, _ = see_target(raw, asked)
-    needs = known(task, loss.resolve(task).make(len(classes)).metrics)
     columns = () if raw.groups is None else raw.groups.columns
+    return for_target(checks, task, classes, loss, known, columns)
+
+
+def for_target(
+    checks: Checks,
+    task: Task,
+    classes: Sequence[str],
+    loss: LossChoice,
+    known: Known,
+    columns: Sequence[str] = (),
+) -> Checks:
+    """The same for a known target. columns: of groups."""
+    needs = known(task, loss.resolve(task).make(len(classes)).metrics)
     spell = make_canonical(lambda text: spell_metric(text, needs, classes), columns)
     return checks.respelled(spell)
 

@@ -1,104 +1,79 @@
 """Fit models to a table: read, choose, design, solve, evaluate, write."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from lrisk_cli.api.clock import Clock
 from lrisk_cli.api.fit_figures import evaluate
-from lrisk_cli.api.fit_files import FitFiles, check_files
+from lrisk_cli.api.fit_files import check_files
+from lrisk_cli.api.fit_job import Job
 from lrisk_cli.api.fit_refinements import check_task, fold_scores, refine
 from lrisk_cli.api.fit_result import FitResult, Fits
+from lrisk_cli.api.fit_tests import open_test, with_gates
 from lrisk_cli.api.fit_warnings import fit_warnings, row_digests
+from lrisk_cli.api.fit_writing import write_results
 from lrisk_cli.design.design import (
     Design,
-    DesignOptions,
     RawDesign,
     encode_design,
     read_design,
 )
-from lrisk_cli.design.encoding import Encoding
 from lrisk_cli.design.target_scale import note_skew
-from lrisk_cli.errors import NotConvergedError, UsageError, opt
+from lrisk_cli.errors import DataError, NotConvergedError, UsageError, opt
 from lrisk_cli.evaluation.warning_rules import warn_of_same_files
 from lrisk_cli.models.fitting import (
-    FitOptions,
-    Scores,
     fit_design,
     make_features,
 )
-from lrisk_cli.models.model import Model, save_model, with_digests
-from lrisk_cli.models.options import AfterFit
-from lrisk_cli.names import TargetScale
+from lrisk_cli.models.model import with_digests
+from lrisk_cli.names import EngineName, TargetScale
 from lrisk_cli.progress import Progress, Report
-from lrisk_cli.solvers.solution import Epoch
-from lrisk_cli.tables.inputs import Inputs
 from lrisk_cli.tables.kept_columns import find_kept, with_kept
-from lrisk_cli.tables.table import Table, check_apart, check_output, open_table, write_table
+from lrisk_cli.tables.memory import TooLargeError
+from lrisk_cli.tables.table import check_output, open_table
 from lrisk_cli.types import Flags, Index
 
 if TYPE_CHECKING:
-    from lrisk_cli.evaluation.checks import Checks
     from lrisk_cli.evaluation.dividing import Holdout
     from lrisk_cli.evaluation.out_of_fold import FoldScores
-    from lrisk_cli.evaluation.selection import CrossValidation, Scheme
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What to fit and where the results go.
-
-    fits: all to be done or, with a scheme, those to choose from; files: of each of them.
-    reference: whether the ordinary fit is shown beside them. theory: whether the theorems are
-    applied to each. trace_rows: the column that marks rows to count in traces. notes: what to know
-    about the options. after: what models learn from rows that they have not seen; folds: how these
-    are left out, unless the scheme does so. checks: gates, where there are any. keep: what a page
-    draws of the rows stays in the result, though no page is asked for.
-    """
-
-    data: Inputs
-    dtypes: dict[str, str]
-    columns: DesignOptions
-    fits: tuple[FitOptions, ...]
-    scheme: "Scheme | None"
-    seed: int
-    holdout: float | None
-    test: str | None
-    asked: FitFiles
-    reference: bool
-    theory: bool
-    trace_rows: str | None
-    notes: tuple[str, ...]
-    files: tuple[FitFiles, ...]
-    after: AfterFit
-    folds: "Scheme | None"
-    checks: "Checks | None" = None
-    keep: bool = False
-    copied: tuple[str, ...] = ()
-
-    @property
-    def junit(self) -> str | None:
-        """Where the results of gates go, if they are wanted."""
-        return None if self.checks is None else self.checks.junit
-
-    def check_apart(self, inputs: Sequence[str]) -> None:
-        """Refuse outputs that would replace one another or an input."""
-        # With a scheme one candidate writes its files, so they may share them.
-        written = [tuple(files.by_option.values()) for files in self.files]
-        for paths in [sum(written, ())] if self.scheme is None else written:
-            check_apart([*paths, self.junit], inputs)
+    from lrisk_cli.evaluation.selection import CrossValidation
 
 
 def run(job: Job, report: Report, *, force: bool) -> Fits:
     """Read, choose if asked to, design, solve, evaluate; write models, losses and traces."""
-    clock = Clock()
     check_files(job.files, force=force)
     if job.junit is not None:
         check_output(job.junit, force=force)
+    if job.engine is EngineName.STREAM:
+        return _stream(job, report, ())
+    try:
+        return _run_in_memory(job, report)
+    except TooLargeError as error:
+        if job.engine is EngineName.MEMORY or job.keep:
+            raise
+        if job.unstreamable is not None:
+            raise DataError(
+                f"{error}; it cannot be streamed: {job.unstreamable.finding}"
+            ) from error
+        return _stream(job, report, (f"engine: stream, since {error.finding}",))
+
+
+def _stream(job: Job, report: Report, notes: tuple[str, ...]) -> Fits:
+    """The same of rows that are read again for every pass."""
+    from lrisk_cli.api.fit_stream import run_stream
+
+    table = open_table(job.data, dtypes=job.dtypes)
+    job.check_apart(table.paths)
+    return run_stream(replace(job, notes=(*job.notes, *notes)), table, report)
+
+
+def _run_in_memory(job: Job, report: Report) -> Fits:
+    """The same of rows that are all held."""
+    clock = Clock()
     holdout = _holdout(job)
     table = open_table(job.data, dtypes=job.dtypes)
     job.check_apart(table.paths)
@@ -123,7 +98,7 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     design, held_out = encode_design(raw, job.columns, hold_out=rule)
     design = replace(design, notes=(*design.notes, *job.notes, *_skew_notes(design, job)))
     del raw
-    test = None if job.test is None else _open_test(job, design.encoding)
+    test = None if job.test is None else open_test(job, design.encoding)
     design = replace(design, notes=(*design.notes, *(test.notes if test else ())))
     clock.lap("design_s")
     marks = None
@@ -153,11 +128,11 @@ def run(job: Job, report: Report, *, force: bool) -> Fits:
     # The largest array of all: from here on only its scores are needed.
     design = replace(design, rows=design.rows.take(slice(0)))
     clock.lap("test_s")
-    _write(results, design, choice, lambda columns: with_kept(columns, table, kept_names))
+    write_results(results, design, choice, lambda columns: with_kept(columns, table, kept_names))
     clock.lap("write_s")
     counts = replace(design.counts, used=len(design.row_numbers))
     notes = (*design.notes, *(_choice_notes(choice, tested=holdout or test) if choice else ()))
-    return _check(job, Fits(tuple(results), counts, notes, choice, clock.timings()))
+    return with_gates(job, Fits(tuple(results), counts, notes, choice, clock.timings()))
 
 
 def _check_metrics(job: Job, raw: RawDesign) -> Job:
@@ -169,15 +144,6 @@ def _check_metrics(job: Job, raw: RawDesign) -> Job:
 
     checks = with_task(job.checks, raw, job.columns.task, job.fits[0].loss, needs_of_fits)
     return replace(job, checks=checks)
-
-
-def _check(job: Job, fits: Fits) -> Fits:
-    """The same with the results of the gates, where there are any."""
-    if job.checks is None:
-        return fits
-    from lrisk_cli.api.figure_gates import check_fits
-
-    return replace(fits, gate_results=check_fits(job.checks, fits))
 
 
 def require_convergence(results: Sequence[FitResult]) -> None:
@@ -254,18 +220,6 @@ def _skew_notes(design: Design, job: Job) -> tuple[str, ...]:
     return note_skew(target.name, np.asarray(design.targets, dtype=np.float64))
 
 
-def _open_test(job: Job, encoding: Encoding) -> Table:
-    """The table to test on; it is refused before the solver starts if a column is absent."""
-    from lrisk_cli.models.scoring import columns_of
-
-    inputs = job.data.beside(str(job.test))
-    table = open_table(inputs, expected=encoding.dtypes, written=encoding.written)
-    job.check_apart(table.paths)
-    for name in columns_of(encoding):
-        table.column(name)
-    return table
-
-
 def _solve(
     job: Job, design: Design, held_out: Design | None, marks: Flags | None, report: Report
 ) -> tuple[list[FitResult], tuple[str, ...]]:
@@ -293,55 +247,3 @@ def _solve(
     from lrisk_cli.api.fit_reference import add_reference
 
     return results, add_reference(results, job.fits, design, features)
-
-
-def _write(
-    results: Sequence[FitResult],
-    design: Design,
-    choice: "CrossValidation | None",
-    beside: Callable[[dict[str, Any]], dict[str, Any]],
-) -> None:
-    """Write the models first: whatever fails after them, they are there.
-
-    beside: puts the columns to copy beside a table of rows.
-    """
-    for result in results:
-        if result.files.model is not None:
-            save_model(result.files.model, result.model)
-    for result in results:
-        files = result.files
-        if files.losses is not None and result.scored is not None:
-            columns = _losses_columns(result.model, design, result.scored)
-            write_table(files.losses, beside(columns))
-        if files.trace is not None:
-            write_table(files.trace, _trace_columns(result.epochs))
-        if files.oof is not None and choice is not None:
-            columns = choice.chosen_scores().columns(result.model, design.lines)
-            write_table(files.oof, beside(columns))
-
-
-def _losses_columns(model: Model, design: Design, scored: Scores) -> dict[str, Any]:
-    from lrisk_cli.evaluation.rankings import losses_columns
-
-    names = {**design.named_rows, "prediction": model.labelled(scored.predictions)}
-    targets = model.labelled(design.targets)
-    return losses_columns(names, targets, scored.losses, model.spectrum, design.weights)
-
-
-def _trace_columns(epochs: Sequence[Epoch]) -> dict[str, Any]:
-    """One row for each epoch; empty where nothing was proved or sorted yet."""
-    names = ("passes", "seconds", "objective", "lower_bound", "gap", "rank_changes")
-    heads = {"passes": "pass"}
-    columns = {
-        heads.get(name, name): pa.array([getattr(epoch, name) for epoch in epochs])
-        for name in names
-    }
-    for name, type_ in (("epochs", pa.float64()), ("gradient_evaluations", pa.int64())):
-        counts = [None if each.counts is None else getattr(each.counts, name) for each in epochs]
-        columns[name] = pa.array(counts, type_)
-    watched = [epoch.watched for epoch in epochs]
-    for name, type_ in (("test_loss", pa.float64()), ("marked_rows", pa.int64())):
-        seen = [None if each is None else getattr(each, name) for each in watched]
-        if any(value is not None for value in seen):
-            columns[name] = pa.array(seen, type_)
-    return columns

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lrisk_cli.api.fit_result import FitResult
 from lrisk_cli.design.design import Design
-from lrisk_cli.evaluation.metrics import Figures, Tally, parse_risks, reported_errors
+from lrisk_cli.evaluation.metrics import AnyTally, Figures, Tally, parse_risks, reported_errors
 from lrisk_cli.evaluation.warning_rules import warn_of_learned_rows
 from lrisk_cli.models.fitting import Scores, score_design
 from lrisk_cli.models.model import Model
@@ -32,11 +32,11 @@ class Evaluated(Protocol):
 
     figures: dict[str, Figures]
 
-    def take(self, name: str, tally: Tally, spectra: Sequence[Spectrum]) -> None:
+    def take(self, name: str, tally: AnyTally, spectra: Sequence[Spectrum]) -> None:
         """Keep the figures of some rows; the losses of the tally are sorted thereby."""
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """Error metrics beyond the usual ones, and risks of rows and of groups."""
 
     errors: Sequence[str]
@@ -60,8 +60,7 @@ def evaluate(
     checks: gates, which may ask for more figures. paged, scored: keep also what a page draws of the
     rows, and what a file lists of them.
     """
-    errors = () if checks is None else checks.errors
-    asked = _Asked(errors, _spectra(checks), _group_risks(results, checks))
+    asked = asked_of(results, checks)
     designs = {"training": design} | ({} if held_out is None else {"held out": held_out})
     for name, rows in designs.items():
         for each in _subjects(results):
@@ -81,6 +80,19 @@ def evaluate(
         _evaluate_table(results, test, report, asked)
 
 
+def evaluate_test(
+    results: Sequence[FitResult], test: Table, report: Report, checks: "Checks | None"
+) -> None:
+    """Add the figures on a table to test on alone."""
+    _evaluate_table(results, test, report, asked_of(results, checks))
+
+
+def asked_of(results: Sequence[FitResult], checks: "Checks | None") -> Asked:
+    """What is asked for beyond the usual figures."""
+    errors = () if checks is None else checks.errors
+    return Asked(errors, _spectra(checks), _group_risks(results, checks))
+
+
 def _subjects(results: Sequence[FitResult]) -> list[Evaluated]:
     """The fits, and the ordinary fit where it is not one of them."""
     subjects: list[Evaluated] = list(results)
@@ -96,7 +108,7 @@ def _spectra(checks: "Checks | None") -> tuple[Spectrum, ...]:
     return (*parse_risks(()), *(parse_risks(asked) if asked else ()))
 
 
-def _add_figures(each: Evaluated, name: str, design: Design, scored: Scores, asked: _Asked) -> None:
+def _add_figures(each: Evaluated, name: str, design: Design, scored: Scores, asked: Asked) -> None:
     """The figures on the rows of a design."""
     weights = design.weights
     tally = Tally(reported_errors(each.model, asked.errors), weighted=weights is not None)
@@ -115,7 +127,7 @@ def _add_figures(each: Evaluated, name: str, design: Design, scored: Scores, ask
 
 
 def _take_groups(
-    each: Evaluated, name: str, tally: "GroupTally", groups: "RowGroups", asked: _Asked
+    each: Evaluated, name: str, tally: "GroupTally", groups: "RowGroups", asked: Asked
 ) -> None:
     """The figures of the groups, and the risks of groups among those of all rows."""
     within = (risk.within for risk in asked.group_risks)
@@ -137,7 +149,7 @@ def _group_risks(results: Sequence[FitResult], checks: "Checks | None") -> tuple
 
 
 def _evaluate_table(
-    results: Sequence[FitResult], table: Table, report: Report, asked: _Asked
+    results: Sequence[FitResult], table: Table, report: Report, asked: Asked
 ) -> None:
     """Add the figures of each model on a table, which is read once; they encode it alike."""
     from lrisk_cli.design.groups import GroupCollector

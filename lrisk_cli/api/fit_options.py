@@ -5,8 +5,9 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from lrisk_cli.api.fit import Job
+from lrisk_cli.api.fit_engine import unsupported
 from lrisk_cli.api.fit_files import FitFiles, name_files
+from lrisk_cli.api.fit_job import Job
 from lrisk_cli.design.choosing import DesignOptions
 from lrisk_cli.design.groups import require_groups
 from lrisk_cli.design.options import Columns
@@ -27,7 +28,15 @@ from lrisk_cli.models.options import (
     loss_notes,
     suit_columns,
 )
-from lrisk_cli.names import DEFAULT_RISK, FORMER_RISK, ConformalName, RowNorm, SolverName, Task
+from lrisk_cli.names import (
+    DEFAULT_RISK,
+    FORMER_RISK,
+    ConformalName,
+    EngineName,
+    RowNorm,
+    SolverName,
+    Task,
+)
 from lrisk_cli.risk.groups import GroupRisk
 from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.solvers.select import SolverOptions
@@ -59,6 +68,7 @@ def make_job(
     gates: Gates | None = None,
     after: AfterFit | None = None,
     grouping: Grouping | None = None,
+    engine: EngineName = EngineName.AUTO,
 ) -> Job:
     """What the options ask for; impossible ones are refused."""
     after = after or AfterFit()
@@ -91,8 +101,16 @@ def make_job(
         fits[0].loss,
     )
     _refuse_weights(design, theory=output.theory)
+    unstreamable = unsupported(fits, design, _beside(validation, after, output, html))
+    if engine is EngineName.STREAM and unstreamable is not None:
+        raise unstreamable
+    inputs = data.parse()
+    if engine is EngineName.AUTO and unstreamable is None:
+        inputs = replace(inputs, allowance=inputs.allowance.before_streaming())
     return Job(
-        data=data.parse(),
+        engine=engine,
+        unstreamable=unstreamable,
+        data=inputs,
         dtypes=columns.dtypes,
         columns=design,
         fits=fits,
@@ -118,6 +136,23 @@ def make_job(
         checks=_make_checks(gates, by),
         copied=columns.parse_keep(output.losses or validation.oof, "losses"),
     )
+
+
+def _beside(
+    validation: Validation, after: AfterFit, output: FitOutput, html: str | None
+) -> list[tuple[str, bool]]:  # fmt: skip
+    """Options that need all rows at once, and whether they are asked for."""
+    return [
+        ("cv", validation.cv is not None),
+        ("holdout", validation.holdout is not None),
+        ("calibrate", after.calibrate is not None),
+        ("conformal", after.conformal is not None),
+        ("losses", output.losses is not None),
+        ("trace_rows", output.trace_rows is not None),
+        ("html", html is not None),
+        ("theory", output.theory),
+        ("dry_run", output.dry_run),
+    ]
 
 
 def check_groups(

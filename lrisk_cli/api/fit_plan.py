@@ -1,6 +1,6 @@
 """Foretell a fit: the rows and columns that it would read, and the memory that it would take."""
 
-from lrisk_cli.api.fit import Job
+from lrisk_cli.api.fit_job import Job
 from lrisk_cli.design.planning import Plan, plan_design
 from lrisk_cli.errors import InvalidOption, opt
 from lrisk_cli.features.features import count_values

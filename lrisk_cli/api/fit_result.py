@@ -8,7 +8,7 @@ import numpy as np
 
 from lrisk_cli.api.fit_files import FitFiles
 from lrisk_cli.design.design import RowCounts
-from lrisk_cli.evaluation.metrics import Figures, Tally, tally_figures
+from lrisk_cli.evaluation.metrics import AnyTally, Figures, tally_figures
 from lrisk_cli.models.fitting import Fitted, Scores
 from lrisk_cli.models.model import Model
 from lrisk_cli.risk.spectrum import Spectrum
@@ -35,7 +35,7 @@ class Reference:
     model: Model
     figures: dict[str, Figures] = field(default_factory=dict)
 
-    def take(self, name: str, tally: Tally, spectra: Sequence[Spectrum]) -> None:
+    def take(self, name: str, tally: AnyTally, spectra: Sequence[Spectrum]) -> None:
         """Keep the figures of some rows; the losses of the tally are sorted thereby."""
         self.figures[name] = tally_figures(tally, spectra)
 
@@ -73,7 +73,7 @@ class FitResult:
         model = replace(self.fitted.model, cross_validation=record, holdout=holdout)
         self.fitted = replace(self.fitted, model=model)
 
-    def take(self, name: str, tally: Tally, spectra: Sequence[Spectrum]) -> None:
+    def take(self, name: str, tally: AnyTally, spectra: Sequence[Spectrum]) -> None:
         """Keep the figures of some rows; the losses of the tally are sorted thereby."""
         self.figures[name] = tally_figures(tally, spectra)
         if tally.classes is not None and tally.classes.means is not None:

@@ -44,6 +44,24 @@ def fit_warnings(
     )
 
 
+def sample_warnings(
+    model: Model,
+    sample: Design,
+    n_rows: int,
+    figures: Mapping[str, Figures],
+    means: Mapping[str, MeanProbabilities],
+) -> Warnings:
+    """The same of rows that are streamed: what needs rows looks at a sample of them."""
+    known = figures["training"].get("majority_accuracy")
+    return (
+        *warn_of_learning(model, sample),
+        *warn_of_few_rows(n_rows, sample.rows.shape[1], tested=len(figures) > 1),
+        *warn_of_figures(figures),
+        *(warn_of_majority(figures, {"training": known}) if known is not None else ()),
+        *warn_of_calibration(model, means),
+    )
+
+
 def majority(design: Design) -> float:
     """Fraction of the most frequent class; of numbers, 0."""
     if not design.encoding.target.classes:

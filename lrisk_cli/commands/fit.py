@@ -6,6 +6,7 @@ from lrisk_cli.commands.gate_results import NO_BASELINE, conclude_fit
 from lrisk_cli.commands.options import command_line
 from lrisk_cli.commands.options.declared import vary
 from lrisk_cli.design.options import Columns
+from lrisk_cli.engines.options import EngineOptions
 from lrisk_cli.errors import ExitCode
 from lrisk_cli.evaluation.options.gates import Gates
 from lrisk_cli.evaluation.options.grouping import Grouping
@@ -20,7 +21,7 @@ from lrisk_cli.solvers.options import Solver, Stopping
 from lrisk_cli.tables.options import Data, Files
 
 if TYPE_CHECKING:
-    from lrisk_cli.api.fit import Job
+    from lrisk_cli.api.fit_job import Job
     from lrisk_cli.api.fit_result import Fits
 
 FAIL_ON = (
@@ -50,6 +51,7 @@ def fit(
     files: Files,
     messages: Messages,
     stopping: Stopping,
+    engine: EngineOptions,
     seed: Seed,
     threads: Threads,  # noqa: ARG001  (holds while the command runs)
     solver: Solver,
@@ -72,6 +74,7 @@ def fit(
     job = make_job(
         data, columns, model, kernel, embedding, validation, output, stopping, solver,
         seed=seed.seed, html=page.html, gates=gates, after=after, grouping=grouping,
+        engine=engine.engine,
     )  # fmt: skip
     if output.dry_run:
         _show_plan(job, as_json=document.json, quiet=messages.quiet, bar=messages.progress)

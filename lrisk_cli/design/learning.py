@@ -115,18 +115,23 @@ def learn_target(
     assert not isinstance(target, Texts)  # noqa: S101
     numbers = to_scale(target, on_scale)
     mean, scale = learn_scales(numbers[:, np.newaxis], scaling=scaling, weights=weights)
-    if scale[0] == 0.0:
-        raise DataError(
-            f"{place}: is constant ({target[0]:g}), nothing to learn; choose another target"
-        )
-    if scale[0] < LEAST_SCALE:
-        raise DataError(
-            f"{place}: numbers differ too little to square ({scale[0]:.3g}); rescale the column"
-        )
-    refuse_overflow(place, mean[0], scale[0])
+    check_target_scale(place, float(target[0]), float(mean[0]), float(scale[0]))
     if not scaled:
         return NumberTarget(name, on=on_scale)
     return NumberTarget(name, float(mean[0]), float(scale[0]), on_scale)
+
+
+def check_target_scale(place: str, first: float, mean: float, scale: float) -> None:
+    """DataError for a target that is constant, or whose numbers differ too little or too much."""
+    if scale == 0.0:
+        raise DataError(
+            f"{place}: is constant ({first:g}), nothing to learn; choose another target"
+        )
+    if scale < LEAST_SCALE:
+        raise DataError(
+            f"{place}: numbers differ too little to square ({scale:.3g}); rescale the column"
+        )
+    refuse_overflow(place, mean, scale)
 
 
 def refuse_outside(place: str, rows: RawRows, on_scale: TargetScale) -> None:
@@ -177,10 +182,10 @@ def learn_features(
         for column in columns
     ]
     notes = [note for each in learned for note in each.notes]
-    return tuple(each.feature for each in learned), (*notes, *_note_constant(learned))
+    return tuple(each.feature for each in learned), (*notes, *note_constant(learned))
 
 
-def _note_constant(learned: Sequence[Learned]) -> list[str]:
+def note_constant(learned: Sequence[Learned]) -> list[str]:
     """The columns of equal numbers; where there are many, the first and how many more."""
     constant = [
         f"'{each.feature.name}' is constant ({each.constant})"

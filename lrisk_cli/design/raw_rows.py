@@ -197,7 +197,7 @@ def as_read_bytes(column: Any) -> int:
     return 2 * int(column.nbytes)
 
 
-def _note_invalid(name: str, cell: InvalidCell) -> str:
+def note_invalid(name: str, cell: InvalidCell) -> str:
     """What a user should know about invalid cells that count as missing."""
     such = f"(such as {quote(cell.text)}), taken as missing"
     if not cell.retype:
@@ -314,7 +314,7 @@ class _RowCollector:
             kept = self._blame == 0
             kept &= True if raw.weights is None else positive(raw.weights)
             raw = keep_rows(raw, np.flatnonzero(kept))
-        notes = tuple(_note_invalid(name, cell) for name, cell in self._invalid.items())
+        notes = tuple(note_invalid(name, cell) for name, cell in self._invalid.items())
         row_counts = RowCounts(n_read, len(raw.rows), dropped, self._count_filled(raw))
         return UsableRows(raw, row_counts, self._fingerprint.digest(n_read), notes)
 

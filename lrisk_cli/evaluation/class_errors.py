@@ -90,7 +90,7 @@ class ClassTally:
             self._scores.add(np.copysign(p, np.where(hit, 1.0, -1.0)))
             squares = (p - hit) ** 2
         else:
-            p, hit, squares = _of_many(targets, probabilities)
+            p, hit, squares = of_many(targets, probabilities)
         if self._weights is not None and weights is not None:
             self._weights.add(weights)
         of_rows = (p, hit, squares) if weights is None else (p, hit, squares, weights)
@@ -114,7 +114,7 @@ class ClassTally:
             pairs += np.bincount(codes, weights, k * k).reshape(k, k)
 
     def _take(self, chunk: Array) -> None:
-        self._sums = self._sums + _bin_sums(chunk)
+        self._sums = self._sums + bin_sums(chunk)
 
     def _take_codes(self, chunk: Array) -> None:
         targets, predictions = chunk[:2].astype(np.int64)
@@ -140,7 +140,7 @@ class ClassTally:
         """What is known of the rows so far."""
         bins, squares, scores = None, None, None
         if self.has_probabilities:
-            sums = self._sums + _bin_sums(self._chunks.waiting)
+            sums = self._sums + bin_sums(self._chunks.waiting)
             n = sums[0].astype(self._counts.dtype)
             some = np.where(n > 0, n, 1)
             bins = Bins(n, sums[1] / some, sums[2] / some)
@@ -152,7 +152,7 @@ class ClassTally:
         return ClassErrors(actual, predicted, hits, bins, squares, scores)
 
 
-def _of_many(targets: Targets, probabilities: Array) -> tuple[Array, Array, Array]:
+def of_many(targets: Targets, probabilities: Array) -> tuple[Array, Array, Array]:
     """Probability of the predicted class, whether it is the right one, squared error. (n,)."""
     rows = np.arange(len(targets))
     likeliest = np.argmax(probabilities, axis=1)
@@ -161,7 +161,7 @@ def _of_many(targets: Targets, probabilities: Array) -> tuple[Array, Array, Arra
     return probabilities[rows, likeliest], likeliest == targets, squares
 
 
-def _bin_sums(chunk: Array) -> Array:
+def bin_sums(chunk: Array) -> Array:
     """By bin: rows, p, hits, squares. chunk: p, hits, squares, weights if any (., n). (4, bins)."""
     p, hits, squares = chunk[:3]
     bins = np.minimum((p * N_BINS).astype(np.int64), N_BINS - 1)

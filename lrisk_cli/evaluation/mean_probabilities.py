@@ -44,6 +44,12 @@ class MeanProbabilities:
         spread = probabilities * (1.0 - probabilities)
         self._variances += np.einsum("i,ij->j", weights, spread)
 
+    def merge(self, other: "MeanProbabilities") -> None:
+        """Take in what another collected."""
+        self._rows += other._rows
+        self._sums += other._sums
+        self._variances += other._variances
+
     def off(self) -> list[ClassMean]:
         """The classes that occur and whose mean probability is off, the worst first."""
         n = self._rows.sum() or 1.0

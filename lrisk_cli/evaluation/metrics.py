@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import Protocol
 
 import numpy as np
 
 from lrisk_cli.design.target import Target
 from lrisk_cli.evaluation.class_errors import ClassErrors, ClassTally
 from lrisk_cli.evaluation.error_metrics import LOGARITHM_NAMES
+from lrisk_cli.evaluation.mean_probabilities import MeanProbabilities
 from lrisk_cli.evaluation.metric import Needs
+from lrisk_cli.evaluation.numbers import Numbers
 from lrisk_cli.evaluation.registry import ERROR_NEEDS, TASK_NEEDS, figures_of, metrics_of
 from lrisk_cli.evaluation.streams import CHUNK, Column, Fraction, Spread
 from lrisk_cli.models.model import Model
@@ -145,19 +148,24 @@ class Tally:
     def figures(self, ascending: Array, masses: Array | None = None) -> Figures:
         """The metrics of the rows taken, given sorted losses, and their weights if any."""
         classes = None if self._classes is None else self._classes.errors
-        errors = _Errors((ascending, masses), self._numbers, classes)
+        errors = Errors((ascending, masses), self._numbers, classes)
         if self._restored is not None:
-            errors = _Errors((ascending, masses), self._restored, classes, errors)
-        known = metrics_of(ERROR_NEEDS)
-        figures: Figures = {}
-        for name in self._reported.names:
-            base, _, label = name.partition(":")
-            metric = known[base]
-            if label and metric.of_class is not None:
-                figures[name] = metric.of_class(errors, self._reported.classes.index(label))
-            else:
-                figures[name] = metric.formula(errors)
-        return figures
+            errors = Errors((ascending, masses), self._restored, classes, errors)
+        return figures_by_names(self._reported, errors)
+
+
+def figures_by_names(reported: Reported, errors: "Errors") -> Figures:
+    """The metrics that are reported, by name."""
+    known = metrics_of(ERROR_NEEDS)
+    figures: Figures = {}
+    for name in reported.names:
+        base, _, label = name.partition(":")
+        metric = known[base]
+        if label and metric.of_class is not None:
+            figures[name] = metric.of_class(errors, reported.classes.index(label))
+        else:
+            figures[name] = metric.formula(errors)
+    return figures
 
 
 class NumberTally:
@@ -175,6 +183,8 @@ class NumberTally:
         self.weights = Column() if keep_sizes and weighted else None
         self.spread = Spread(weighted=weighted) if keep_sizes else None
         self.has_ratios = True
+        # Of a sum over parts of the rows only; otherwise it follows from the losses.
+        self.mean_size: float | None = None
 
     def add(self, targets: Targets, predictions: Targets, weights: Array | None = None) -> None:
         """Take one batch. All (n,)."""
@@ -197,15 +207,15 @@ class NumberTally:
         self.relative.add(np.where(finite, ratios, 0.0), weights)
 
 
-class _Errors:
+class Errors:
     """What the formulas of error metrics ask for; see `error_metrics.Errors`."""
 
     def __init__(
         self,
         losses: tuple[Array, Array | None],
-        numbers: NumberTally | None,
+        numbers: Numbers | None,
         classes: ClassErrors | None,
-        logarithms: "_Errors | None" = None,
+        logarithms: "Errors | None" = None,
     ) -> None:
         self._ascending, self._masses = losses
         ranked = None if self._masses is None else SortedMasses(self._masses)
@@ -214,13 +224,13 @@ class _Errors:
         self._logarithms = logarithms
 
     @property
-    def logarithms(self) -> "_Errors":
+    def logarithms(self) -> "Errors":
         """Of the logarithms that were fitted."""
         assert self._logarithms is not None  # noqa: S101
         return self._logarithms
 
     @property
-    def numbers(self) -> NumberTally:
+    def numbers(self) -> Numbers:
         """Of regression."""
         assert self._numbers is not None  # noqa: S101
         return self._numbers
@@ -269,7 +279,9 @@ class _Errors:
 
     def mean_absolute(self) -> float:
         """Mean of the sizes of the errors."""
-        sizes = self.numbers.spread
+        sizes, known = self.numbers.spread, self.numbers.mean_size
+        if known is not None:
+            return known
         return self._mean_root() if sizes is None else sizes.mean()
 
     def median_absolute(self) -> float:
@@ -320,7 +332,26 @@ def evaluate_rows(
     return tally_figures(tally, spectra)
 
 
-def tally_figures(tally: Tally, spectra: Iterable[Spectrum]) -> Figures:
+class WithMeans(Protocol):
+    """What is known of predicted classes."""
+
+    @property
+    def means(self) -> MeanProbabilities | None: ...
+
+
+class AnyTally(Protocol):
+    """Rows that were scored, however they were collected."""
+
+    @property
+    def classes(self) -> WithMeans | None: ...
+    def sort(self) -> tuple[Array, Array | None]:
+        """Losses in ascending order, and how much each counts."""
+
+    def figures(self, ascending: Array, masses: Array | None = None) -> Figures:
+        """The metrics of the rows, given these."""
+
+
+def tally_figures(tally: AnyTally, spectra: Iterable[Spectrum]) -> Figures:
     """The same of the rows that a tally took; its losses are sorted thereby."""
     ascending, masses = tally.sort()
     return risk_figures(ascending, spectra, masses) | tally.figures(ascending, masses)

@@ -68,6 +68,9 @@ class Loss(ABC):
     kinked: ClassVar[bool] = False
     # How far a margin may move in one Newton step: beyond, the second derivative is no guide.
     reach: ClassVar[float] = float("inf")
+    # Along a step that moves no margin (of several: no difference of two) by more than S, the third
+    # derivative is at most this times S times the second; infinite where nothing bounds it.
+    concordance: ClassVar[float] = float("inf")
     # Whether margins are logarithms of the mean, whether targets may be centred and scaled, and
     # whether rows have an exposure.
     log_link: ClassVar[bool] = False

@@ -30,6 +30,7 @@ class LogisticLoss(Loss):
     )  # fmt: skip
     starts_at_zero: ClassVar[bool] = True
     reuses_curvature: ClassVar[bool] = True
+    concordance: ClassVar[float] = 1.0
 
     __slots__ = ()
 

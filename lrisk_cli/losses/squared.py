@@ -21,6 +21,7 @@ class SquaredLoss(Loss):
     smoothness: ClassVar[float] = 1.0
     metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae", "median_error", "r2", "bias", "mape")
     quadratic: ClassVar[bool] = True
+    concordance: ClassVar[float] = 0.0
 
     @property
     def name(self) -> str:

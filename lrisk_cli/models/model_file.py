@@ -73,6 +73,7 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     trimmed_objective: of versions that weighed the rows once more after a subquantile.
     contamination: estimated fraction of outliers; null if not estimated. training_rows,
     held_out_rows: count and order-free digest of the encoded rows; empty if not known.
+    engine: where the rows were; passes of a stream are over the files.
     """
 
     solver: str
@@ -106,6 +107,7 @@ class FitRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     gradient_evaluations: int | None = None
     training_rows: str = ""
     held_out_rows: str = ""
+    engine: Literal["memory", "stream"] = "memory"
 
     def as_dict(self) -> dict[str, Any]:
         """The record as it stands in the file."""
@@ -220,11 +222,10 @@ class CurvePoint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ClusterRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the centres were found. curve: the numbers of clusters tried, if more than one, or if
-    clusters may have been left out.
+    """How the centres were found. curve: the numbers of clusters tried.
 
-    criterion: what they were compared by. noise: the estimated fraction of the rows that belong to
-    no cluster; null where it was not estimated. weight: how much the rows counted; null for alike.
+    criterion: of these. noise: the estimated fraction of the rows that belong to no cluster; null
+    where it was not estimated. weight: how much the rows counted; null for alike.
     """
 
     solver: str

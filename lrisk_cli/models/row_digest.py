@@ -34,6 +34,11 @@ class RowDigest:
             self._sums += np.array([mixed.sum(), _mix(mixed ^ odd[-1]).sum()])
         self.n_rows += n_rows
 
+    def merge(self, other: "RowDigest") -> None:
+        """Take in the rows of another."""
+        self._sums += other._sums
+        self.n_rows += other.n_rows
+
     @property
     def text(self) -> str:
         """Rows, and 32 hexadecimal digits."""

@@ -64,6 +64,11 @@ def thread_pool(n_threads: int) -> Iterator[None]:
             _pools.pop()
 
 
+def count_threads() -> int:
+    """How many threads sweeps over the rows may use."""
+    return _pools[-1].n_threads if _pools else 1
+
+
 def over_chunks(work: Callable[[slice], T], n_rows: int, n_columns: int) -> Iterator[T]:
     """work(rows) for every chunk of the rows, in their order; few results are held at a time."""
     chunks = _chunks(n_rows, n_columns)

@@ -3,7 +3,7 @@
 import os
 import re
 import resource
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lrisk_cli.errors import DataError, InvalidOption, UsageError, opt
 
@@ -22,6 +22,15 @@ NUMBER_BYTES = 8
 RESERVED_BYTES, PROCESSOR_BYTES = 1_800_000_000, 100_000_000
 LIMITS = {"ulimit -v": resource.RLIMIT_AS, "ulimit -d": resource.RLIMIT_DATA}
 ROW_BYTES = 24  # of each row, its number, and its target twice: as read and as learned
+
+
+# Fraction of the memory that rows may take before they are streamed, if no limit is named.
+STREAMED_ABOVE = 0.6
+CGROUP_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+class TooLargeError(DataError):
+    """A table takes more memory than is allowed, if all of its rows are held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +56,14 @@ class Allowance:
         remedy = f"{opt('exclude')} columns" + (
             " or" if coded else f", lower {opt('max_categories')}, or"
         )
-        raise DataError(
+        raise TooLargeError(
             f"{label}: a design of {n_rows} rows x {n_columns} columns{texts} takes at least "
             f"{spell_size(needed)}, more than {self}; {remedy} read fewer rows"
         )
+
+    def before_streaming(self) -> "Allowance":
+        """What rows may take that are streamed otherwise: a part, unless the user named a limit."""
+        return self if self.named else replace(self, n_bytes=int(STREAMED_ABOVE * self.n_bytes))
 
     def check_features(
         self, label: str, n_rows: int, n_columns: int, n_bytes: int, *, row_bytes: int
@@ -111,9 +124,22 @@ def make_allowance(text: str | None) -> Allowance:
 
 
 def machine_memory() -> int:
-    """Bytes of memory that this machine has, or that a limit leaves of them."""
+    """Bytes of memory that this machine or its cgroup has, or that a limit leaves of them."""
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min([physical, *(limit - _reserved() for limit in _limits().values())])
+    left = [limit - _reserved() for limit in _limits().values()]
+    return min([physical, *_cgroup_limits(), *left])
+
+
+def _cgroup_limits() -> list[int]:
+    """The bytes that the control group of this process may use, where it has a limit."""
+    found = []
+    for path in CGROUP_FILES:
+        try:
+            with open(path, encoding="ascii") as file:
+                found.append(int(file.read()))
+        except (OSError, ValueError):
+            continue
+    return found
 
 
 def check_limits() -> None:

@@ -65,7 +65,8 @@ def test_rows_without_number_are_refused_before_they_are_read(tmp_path):
     contents = path.read_bytes()
     # Whoever reads rows finds them damaged; the footer at the end has their number.
     path.write_bytes(contents[:4] + bytes(len(contents) // 2) + contents[4 + len(contents) // 2 :])
-    run = lrisk(tmp_path, "fit", "many.parquet", "--target", "y", "--memory-limit", "100MB")
+    run = lrisk(tmp_path, "fit", "many.parquet", "--target", "y", "--memory-limit", "100MB",
+                "--engine", "memory")  # fmt: skip
     assert refusal(run, 3).startswith(
         "lrisk: error: many.parquet: a design of 20000000 rows x 1 columns takes at least 640 MB, "
         "more than --memory-limit 100 MB; --exclude columns"
@@ -86,7 +87,8 @@ def test_categories_stay_codes_and_their_texts_count(tmp_path):
     rows = np.arange(5000)
     table = pa.table({"id": rows.astype(str), "y": rows % 7})
     pq.write_table(table, tmp_path / "ids.parquet")
-    flags = ["--target", "y", "--max-categories", "5000", "--memory-limit", "20MB"]
+    flags = ["--target", "y", "--engine", "memory", "--max-categories", "5000"]
+    flags += ["--memory-limit", "20MB"]
     run = lrisk(tmp_path, "fit", "ids.parquet", *flags)
     assert run.returncode == 0, run.stderr  # as 0/1 columns they would take 200 MB
     table = pa.table({"id": [f"{row:0500d}" for row in rows], "y": rows % 7})
@@ -139,7 +141,8 @@ def test_names_of_rows_count_as_memory(tmp_path):
     rows = np.arange(20_000)
     table = pa.table({"id": [f"{row:0500d}" for row in rows], "x": rows % 5, "y": rows % 7})
     pq.write_table(table, tmp_path / "ids.parquet")
-    flags = ["--target", "y", "--memory-limit", "5MB", "--quiet", "--max-passes", "5"]
+    flags = ["--target", "y", "--memory-limit", "5MB", "--quiet", "--max-passes", "5",
+             "--engine", "memory"]  # fmt: skip
     assert lrisk(tmp_path, "fit", "ids.parquet", *flags, "--exclude", "id").returncode == 0
     run = lrisk(tmp_path, "fit", "ids.parquet", *flags, "--id", "id")
     assert "more than --memory-limit 5 MB" in refusal(run, 3)

@@ -24,7 +24,7 @@ from lrisk_cli.design.number_text import clipped, percent
 from lrisk_cli.errors import quote
 from lrisk_cli.rows.rows import Rows
 from lrisk_cli.tables.cells import Texts, spell_numbers
-from lrisk_cli.types import Array, Codes, Flags
+from lrisk_cli.types import Array, Codes, Flags, Index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +49,34 @@ class CategoryFeature(Feature):
         sizes = counts
         if rules.weights is not None:
             sizes = np.bincount(cells.codes[known], rules.weights[known], len(cells.values))
+        return cls.learn_counts(
+            label, name, cells.values, (counts, sizes), rules, any_missing=bool((~known).any())
+        )
+
+    @classmethod
+    def learn_counts(
+        cls,
+        label: str,
+        name: str,
+        values: Sequence[str],
+        found: tuple[Index, Array | Index],
+        rules: LearningRules,
+        *,
+        any_missing: bool,
+    ) -> Learned:
+        """The same from the cells of each text and their weight. found: both (texts,)."""
+        counts, sizes = found
         seen = np.flatnonzero(counts)
         if len(seen) == 0:
             raise always_missing(label, name)
-        ranked = sorted(seen, key=lambda code: (-sizes[code], cells.values[code]))
+        ranked = sorted(seen.tolist(), key=lambda code: (-sizes[code], values[code]))
         kept = [ranked[at] for at in rules.categories.kept([int(counts[code]) for code in ranked])]
         feature = cls(
             name,
-            categories=tuple(sorted(cells.values[code] for code in kept)),
+            categories=tuple(sorted(values[code] for code in kept)),
             other=len(kept) < len(ranked),
-            fill=cells.values[ranked[0]] if rules.impute else None,
-            indicator=rules.impute and rules.marked and bool((cells.codes < 0).any()),
+            fill=values[ranked[0]] if rules.impute else None,
+            indicator=rules.impute and rules.marked and any_missing,
         )
         notes: tuple[str, ...] = ()
         if feature.other:

@@ -1,0 +1,1 @@
+"""Where a sweep over the rows runs: in memory, or from files."""
