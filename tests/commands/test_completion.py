@@ -18,9 +18,9 @@ from lrisk_cli.names import RISKS, Missing, Shell
 
 # Placeholders of values that no list can hold.
 FREE = {
-    "A,B", "A,B=KIND", "CHARACTER", "COLUMN", "CONDITION", "FOLDS", "FRACTION", "HEIGHTxWIDTH",
+    "A,B", "A,B=KIND", "A,B=ORDER", "CHARACTER", "COLUMN", "CONDITION", "FOLDS", "FRACTION", "HEIGHTxWIDTH",
     "K|A..B", "LEVEL", "M", "MARK", "MU", "MU[,MU...]", "N", "NUMBER", "P", "P,P",
-    "SECONDS", "SIZE", "TABLE",
+    "NAME", "SECONDS", "SIZE", "TABLE",
 }  # fmt: skip
 
 
