@@ -18,8 +18,8 @@ from lrisk_cli.names import RISKS, Missing, Shell
 
 # Placeholders of values that no list can hold.
 FREE = {
-    "A,B", "A,B=KIND", "A,B=ORDER", "CHARACTER", "COLUMN", "CONDITION", "FOLDS", "FRACTION", "HEIGHTxWIDTH",
-    "K|A..B", "LEVEL", "M", "MARK", "MU", "MU[,MU...]", "N", "NUMBER", "P", "P,P",
+    "A,B", "A,B=KIND", "A,B=ORDER", "CHARACTER", "COLUMN", "CONDITION", "FOLDS", "FRACTION",
+    "HEIGHTxWIDTH", "K|A..B", "LEVEL", "M", "MARK", "MU", "MU[,MU...]", "N", "NUMBER", "P", "P,P",
     "NAME", "SECONDS", "SIZE", "TABLE",
 }  # fmt: skip
 
