@@ -139,7 +139,7 @@ def test_a_failed_gate_of_predict_is_said_beside_the_predictions(folder, capsys)
     drop = ("predict", "line.json", "holes.csv", "--missing", "drop")
     run_ = run_here(capsys, *drop, "--quiet", "--fail-on", "missing_fraction>0.2")
     assert run_.returncode == 1
-    assert run_.stdout.startswith("row,prediction\n")
+    assert run_.stdout.startswith("row,line,prediction\n")
     assert run_.stderr == (
         "lrisk: gate failed: missing_fraction is 0.25, and --fail-on missing_fraction>0.2 holds\n"
     )

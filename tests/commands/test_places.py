@@ -103,7 +103,7 @@ def test_a_name_that_starts_like_a_command_of_a_runner_starts_none(folder, capsy
 def test_standard_input_and_output_may_both_be_named_by_a_dash(folder):
     with (folder / "houses.csv").open() as file:
         out = lrisk(folder, "predict", "price.json", "-", "-o", "-", stdin=file).stdout
-    assert out.startswith("row,prediction\n")
+    assert out.startswith("row,line,prediction\n")
 
 
 def test_missing_folders_are_made_for_every_output(folder, capsys):

@@ -136,7 +136,7 @@ def test_a_quantile_of_the_logarithm_is_one_of_the_target_and_has_no_mean(folder
     assert found["smearing"] is None
     assert found["training"]["below"] == pytest.approx(0.8, abs=0.02)
     run = lrisk(folder, "predict", "m.json", "flats.csv")
-    assert run.stdout.splitlines()[0].replace('"', "") == "row,prediction"
+    assert run.stdout.splitlines()[0].replace('"', "") == "row,line,prediction"
     q = np.array([float(row["prediction"]) for row in read_csv(run.stdout)])
     assert np.mean(column(folder, "price") <= q) == pytest.approx(0.8, abs=0.02)
 

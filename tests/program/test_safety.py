@@ -263,7 +263,7 @@ def test_formulas_are_defused_on_demand(tmp_path):
     for command, flag in (("predict", "-o"), ("evaluate", "--losses")):
         arguments = [command, "price.json", "evil.csv", "--id", "house", flag]
         assert lrisk(folder, *arguments, f"{command}.csv", "--spreadsheet-safe").returncode == 0
-        rows = read_csv((folder / f"{command}.csv").read_text())
+        rows = read_csv((folder / f"{command}.csv").read_text("utf-8-sig"))
         assert {row["id"][:5] for row in rows} == {"'=cmd"}
         assert min(float(row["row"]) for row in rows) == 0
         assert lrisk(folder, *arguments, f"plain-{command}.csv").returncode == 0
