@@ -28,11 +28,11 @@ def unsupported(
         found = _of_fit(fit)
         if found is not None:
             return found
-    tests = [
-        ("missing values are", columns.dates is Dates.PARTS, "dates", Dates.PARTS),
-        ("median and MAD", columns.scaling is Scaling.MAD, "scaling", Scaling.MAD),
+    values = [
+        (columns.dates is Dates.PARTS, "dates", Dates.PARTS),
+        (columns.scaling is Scaling.MAD, "scaling", Scaling.MAD),
     ]
-    for _, holds, name, value in tests:
+    for holds, name, value in values:
         if holds:
             return _refuse(name, "needs all rows in memory", value)
     others = [

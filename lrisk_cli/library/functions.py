@@ -28,6 +28,7 @@ from lrisk_cli.api.quantile_subjects import ComparedOptions
 from lrisk_cli.api.quantile_subjects import make_job as make_quantile_job
 from lrisk_cli.clusters.options import ClusterOutput, Clusters, ClusterSearch
 from lrisk_cli.design.options import Columns
+from lrisk_cli.engines.options import EngineOptions
 from lrisk_cli.evaluation.options.comparing import (
     ComparedModels,
     ComparisonSplits,
@@ -82,7 +83,7 @@ FIT = Keywords(
         Group(Validation), Group(Grouping), Group(AfterFit),
         Group(Gates, without=("baseline_metrics", "max_worsening", "github")),
         Group(FitOutput, without=("dry_run",)), Group(Page), Group(Files), Group(Stopping),
-        Group(Seed), Group(Threads), Group(Solver),
+        Group(EngineOptions), Group(Seed), Group(Threads), Group(Solver),
     ),
     ("data", "target"),
 )  # fmt: skip
@@ -185,6 +186,7 @@ def fit(data: Any, target: Any, **options: Any) -> FitResult:
             of[Data], of[Columns], of[ModelOptions], of[KernelOptions], of[Embedding],
             of[Validation], output, of[Stopping], of[Solver], seed=of[Seed].seed,
             html=html, gates=of[Gates], after=of[AfterFit], grouping=of[Grouping],
+            engine=of[EngineOptions].engine,
         )  # fmt: skip
         fits = run_fit(replace(job, keep=True), silent, force=of[Files].force)
         for each in fits.results:

@@ -11,6 +11,7 @@ import lrisk_cli
 from lrisk_cli.api.evaluate import Evaluation
 from lrisk_cli.api.fit_result import Fits
 from lrisk_cli.api.predict import Predictions
+from lrisk_cli.errors import InvalidOption
 from lrisk_cli.library.result import Result, from_lines
 from lrisk_cli.models.cluster_model import ClusterModel
 from lrisk_cli.models.model import Model, save_model
@@ -93,7 +94,10 @@ class FitResult(Result):
         from lrisk_cli.reports.plots import row_plots
 
         first = self.result.results[0]
-        return row_plots(first.model, first.evaluated_rows())
+        rows = first.evaluated_rows()
+        if not rows:
+            raise InvalidOption("engine", "a streamed fit keeps no rows to plot; evaluate some")
+        return row_plots(first.model, rows)
 
     def _shown(self) -> "tuple[str, Sequence[Fact], Sequence[Grid]]":
         from lrisk_cli.reports.facts import note_facts, rows_fact

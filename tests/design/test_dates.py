@@ -235,7 +235,9 @@ def test_reasons_speak_of_dates(shop):
                  "--contamination", "0.02", "--features", "day,x", "--json", "--quiet")  # fmt: skip
     reasons = " ".join(row["reason"] for row in document(done)["outliers"])
     date = r"[MTWFS][a-z]{2} 202[12]-[0-9]{2}-[0-9]{2}"
-    assert re.search(rf"day {date} where (the centre has|the other columns suggest) {date}", reasons)
+    assert re.search(
+        rf"day {date} where (the centre has|the other columns suggest) {date}", reasons
+    )
 
 
 def test_centres_of_parts_are_shares(shop):

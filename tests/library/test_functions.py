@@ -235,3 +235,12 @@ def test_pages_are_written(tmp_path):
 def test_notebooks_show_figures_without_pyplot():
     figure = lrisk_cli.fit(WINE, "quality", risk="mean").plot()
     assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_streamed_fit_has_figures_and_no_rows_to_plot():
+    fitted = lrisk_cli.fit(WINE, "quality", engine="stream")
+    held = lrisk_cli.fit(WINE, "quality", engine="memory")
+    difference = fitted.model.coefficients - held.model.coefficients
+    assert np.max(np.abs(difference)) < 1e-2
+    with pytest.raises(InvalidOption, match="keeps no rows to plot"):
+        fitted.plot()

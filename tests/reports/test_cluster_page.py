@@ -1,5 +1,6 @@
 """The page of clusters: the rows it shows, the plane it shows them in, pictures, refusals."""
 
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -96,10 +97,10 @@ def test_centres_and_the_farthest_rows_are_shown_as_pictures(folder):
         ink = pixels(next(item.all("svg")), SHAPE)
         expected = (centre.reshape(SHAPE) - low) / (high - low)
         assert np.max(np.abs(ink - expected)) < 0.05
-    lines = (folder / "rows.csv").read_text().splitlines()[1:]
-    ranked = sorted(lines, key=lambda line: int(line.split(",")[4]))
+    rows = list(csv.DictReader((folder / "rows.csv").read_text().splitlines()))
+    ranked = sorted(rows, key=lambda row: int(row["rank"]))
     shown = [next(item.all("span")).text for item in of_rows]
-    assert shown == [f"row {line.split(',')[0]}" for line in ranked[:MOST_FAR]]
+    assert shown == [f"row {row['row']}" for row in ranked[:MOST_FAR]]
 
 
 def rows_seen(model: ClusterModel, X: np.ndarray, n_at_a_time: int) -> SeenRows:
