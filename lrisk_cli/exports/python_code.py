@@ -8,6 +8,7 @@ from lrisk_cli.design.dates import MONTHS, WAVES, WEEKDAYS
 from lrisk_cli.exports.linear import MONTH, constant_of, fills, parts_of, weighted_features
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import TargetScale, Unseen
+from lrisk_cli.tables.column_types.numerals import UNKNOWN, Written
 
 _PROGRAM = '''"""{title}
 
@@ -26,8 +27,9 @@ OPTIONS = {options}
 def predict(row):
     """The prediction for a row, and the probabilities of classes or the mean if there are any.
 
-    Numbers may be texts, dates are datetime.date, datetime.datetime or ISO texts; a missing cell
-    is None, NaN or an empty text, or absent. ValueError for a row that lrisk would refuse.
+    Numbers may be texts as Python writes them, dates are datetime.date, datetime.datetime or ISO
+    texts; a missing cell is None, NaN or an empty text, or absent. ValueError for a row that lrisk
+    would refuse, and for texts in a column of the fit that had decimal commas or percent signs.
     """
     margins = list(CONSTANT)
     for feature in FEATURES:
@@ -43,7 +45,7 @@ def predict(row):
 def _values(feature, cell):
     """The columns of a feature that are not 0, with their values."""
     name, kind = feature["name"], feature["kind"]
-    cell = _cell(kind, cell)
+    cell = _cell(feature, cell)
     if cell is None:
         if feature["fill"] is None:
             raise ValueError(f"column {{name!r}}: the cell is missing")
@@ -78,17 +80,26 @@ def _parts(feature, days):
             yield position, 1.0
 
 
-def _cell(kind, cell):
+def _cell(feature, cell):
     """A cell as its feature takes it; None where it is missing."""
-    if isinstance(cell, str):
+    kind, written = feature["kind"], feature.get("written")
+    if isinstance(cell, str) and written == "merged":
+        cell = " ".join(cell.casefold().split())
+    elif isinstance(cell, str) and (written != "spaces" or not cell.strip()):
         cell = cell.strip()
     if cell is None or cell == "" or cell != cell:
         return None
     if kind == "category":
         return _label(cell)
+    if isinstance(cell, str) and written == "marks":
+        name = feature["name"]
+        raise ValueError(f"column {{name!r}}: {{cell!r}} is a text; pass a number, of 12% 0.12")
     if kind == "date" or isinstance(cell, date):
         return _days(cell)
-    return float(cell)
+    try:
+        return float(cell)
+    except ValueError:
+        return _days(cell)
 
 
 def _label(cell):
@@ -200,6 +211,8 @@ def _features(model: Model) -> list[dict[str, Any]]:
             "fill": feature.fill if fills(model) else None,
             "indicator": feature.indicator,
         }
+        if how := _how(model.encoding.written.get(feature.name, UNKNOWN)):
+            entry["written"] = how
         if isinstance(feature, CategoryFeature):
             entry |= {"categories": list(feature.categories), "other": feature.other}
         else:
@@ -212,6 +225,16 @@ def _features(model: Model) -> list[dict[str, Any]]:
         entry["weights"] = weighted.W.tolist()
         found.append(entry)
     return found
+
+
+def _how(written: Written) -> str:
+    """What of the cells of the fit matters to cells of Python; empty if nothing does."""
+    if written.merged:
+        return "merged"
+    if written.spaces:
+        return "spaces"
+    marks = written.decimal == "," or written.thousands == "." or written.percent
+    return "marks" if marks else ""
 
 
 def _place(kind: str, name: str) -> int:

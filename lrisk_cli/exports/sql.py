@@ -22,10 +22,12 @@ from lrisk_cli.exports.linear import (
 )
 from lrisk_cli.models.model import Model
 from lrisk_cli.names import TargetScale, Unseen
+from lrisk_cli.tables.column_types.numerals import UNKNOWN, Written
 
 # Larger powers are out of the range of doubles, which PostgreSQL refuses.
 STEEPEST = "7e2"
 _STAGE = "lrisk_{}"
+_NO_TIME = " + INTERVAL '0 day'"
 
 
 def to_sql(
@@ -92,14 +94,17 @@ def _cells(model: Model, source: str, kept: Sequence[str], date_columns: Sequenc
     columns = list(kept)
     for at, feature in enumerate(model.encoding.features):
         name = quoted(feature.name)
+        written = model.encoding.written.get(feature.name, UNKNOWN)
         if isinstance(feature, CategoryFeature):
-            cell = f"NULLIF(TRIM(CAST({name} AS TEXT)), '')"
+            cell = _label(f"CAST({name} AS TEXT)", written)
             fill = None if feature.fill is None else text(str(feature.fill))
         else:
-            moment = f"CAST({name} AS TIMESTAMP)"
+            # Texts are refused by the database where a cast would read them in another way.
+            moment = f"CAST({name + _NO_TIME if written.order else name} AS TIMESTAMP)"
+            value = name if written.plain or written.order else f"{name} * {number(1.0)}"
             days = f"{_double(f'EXTRACT(EPOCH FROM {moment})')} / {number(86400.0)}"
             is_date = feature.kind == "date" or feature.name in date_columns
-            cell = days if is_date else f"NULLIF({_double(name)}, {_nan()})"
+            cell = days if is_date else f"NULLIF({_double(value)}, {_nan()})"
             fill = None if feature.fill is None else number(float(feature.fill))
         filled = f"COALESCE({cell}, {fill})" if fills(model) and fill is not None else cell
         columns.append(f"{filled} AS lrisk_v{at}")
@@ -108,6 +113,16 @@ def _cells(model: Model, source: str, kept: Sequence[str], date_columns: Sequenc
     if model.encoding.exposure is not None:
         columns.append(f"{_double(quoted(model.encoding.exposure))} AS lrisk_exposure")
     return _select(columns, source)
+
+
+def _label(cell: str, written: Written) -> str:
+    """A category as the model spells it; NULL where it is missing."""
+    if written.merged:
+        # casefold() of Python differs from LOWER in this letter of common alphabets.
+        cell = f"REPLACE(LOWER(REGEXP_REPLACE({cell}, '\\s+', ' ', 'g')), 'ß', 'ss')"
+    elif written.spaces:
+        return f"CASE WHEN TRIM({cell}) = '' THEN NULL ELSE {cell} END"
+    return f"NULLIF(TRIM({cell}), '')"
 
 
 def _nan() -> str:

@@ -138,7 +138,7 @@ def encoded_rows(model: Model | ClusterModel, rows: Rows) -> Iterator[EncodedBat
     if rows.numbers is None:
         names = {LABEL: rows.table}
         with tables_named(names):
-            table = open_table(Inputs((LABEL,)), expected=encoding.dtypes)
+            table = open_table(Inputs((LABEL,)), expected=encoding.dtypes, written=encoding.written)
             batches = encode_table(encoding, table, encoding.needed_names, None, RowTally(), silent)
             for _, encoded, _ in batches:
                 yield encoded

@@ -269,9 +269,9 @@ def open_table(
     """Inspect the files and fix the type of every column. inputs: or just one path, or several.
 
     dtypes: "number", "category" or "string" by texts that name columns, which must exist;
-    `expected`: the kinds of the columns that a model needs, which may be absent; written: how their
-    cells were written, where not as programs write them. Text files are typed by a sample of their
-    first rows; every file must have the columns of the first.
+    `expected`: the kinds of columns, which may be absent; written: how the cells of those that a
+    model needs were written, where not as programs write them; None where the cells show it. Text
+    files are typed by a sample of their first rows; every file must have the columns of the first.
     """
     inputs = _as_inputs(inputs)
     sources, notes = find_sources(inputs.names)
@@ -294,7 +294,7 @@ def open_table(
     found |= {name: CATEGORY for name in kinds if name in names and name not in found}
     names = tuple(name for name in names if name in found)
     types = {name: convert_type(found[name], kinds.get(name)) for name in names}
-    recorded = {name: (written or {}).get(name) for name in expected or ()}
+    recorded = {} if written is None else {name: written.get(name) for name in expected or ()}
     orders = _find_orders(inputs.spelling, names, label)
     types = settle_types(files, types, inputs.spelling, recorded, asked, orders)
     check_dates(label, files[0].schema, found, kinds)

@@ -154,3 +154,13 @@ def test_a_page_has_a_histogram_for_each_column(tmp_path):
     assert "--junit reports expectations" in refusal(
         lrisk(tmp_path, "columns", "d.csv", "--junit", "j.xml"), 2
     )
+
+
+def test_a_table_holds_what_was_written_of_its_percentages(tmp_path):
+    rows = "\n".join(f'{k % 7}.5%,"{k},250.5","{k % 5},5 %"' for k in range(1, 90))
+    (tmp_path / "t.csv").write_text(f"share,price,rate\n{rows}\n")
+    lrisk(tmp_path, "columns", "t.csv", "--write-expectations", "e.toml")
+    done = lrisk(tmp_path, "columns", "t.csv", "--expect", "e.toml")
+    assert done.returncode == 0, done.stdout
+    (tmp_path / "u.csv").write_text("share,price,rate\n" + "high,1,2\n" * 80)
+    assert lrisk(tmp_path, "columns", "u.csv", "--expect", "e.toml").returncode == 1

@@ -302,3 +302,67 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
     assert export("k.json", "--to", "onnx", "-o", "k.onnx").returncode == 0
     assert (tmp_path / "k.onnx").stat().st_size > 1000
     assert "exists; pass --force" in export("k.json", "--to", "onnx", "-o", "k.onnx").stderr
+
+
+def written(n: int = 60) -> pd.DataFrame:
+    """Texts as people write them: numbers with marks, dates, capitals and spaces that differ."""
+    draw = np.random.default_rng(3)
+    price, share = draw.uniform(1e3, 9e4, n), draw.uniform(1.0, 99.0, n)
+    marks = str.maketrans(",.", ".,")
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(draw.integers(0, 900, n), unit="D")
+    return pd.DataFrame(
+        {
+            "price": [f"{each:,.2f} €".translate(marks) for each in price],
+            "share": [f"{each:.1f} %".translate(marks) for each in share],
+            "day": days.strftime("%d.%m.%Y"),
+            "street": draw.choice(["Große Gasse", "GROSSE  GASSE", " markt", "Markt"], n),
+            "y": price / 1e3 + share + draw.normal(size=n),
+        }
+    )
+
+
+def test_models_of_written_cells_predict_the_same_from_columns_with_types(tmp_path):
+    texts = written()
+    texts.to_csv(tmp_path / "t.csv", index=False)
+    result = lrisk_cli.fit(tmp_path / "t.csv", "y", merge_case=True)
+    expected = result.predict(tmp_path / "t.csv").values
+    read = texts.assign(
+        price=[float(c[:-2].replace(".", "").replace(",", ".")) for c in texts.price],
+        share=[float(c[:-2].replace(",", ".")) / 100.0 for c in texts.share],
+        day=pd.to_datetime(texts.day, format="%d.%m.%Y"),
+        row=np.arange(len(texts)),
+    )
+    namespace: dict[str, Any] = {}
+    exec(to_python(result.model), namespace)
+    rows = read.assign(day=read.day.dt.strftime("%Y-%m-%d")).to_dict("records")
+    found = [namespace["predict"](row)["prediction"] for row in rows]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    for name, cell in (("price", "57.689"), ("share", "20.2")):
+        with pytest.raises(ValueError, match=f"column '{name}': '{cell}' is a text"):
+            namespace["predict"]({**rows[0], name: cell})
+    statement = to_sql("m.json", result.model, "rows", "row", ["day"])
+    with duckdb.connect() as connection:
+        connection.register("rows", read)
+        answer = connection.execute(statement).df().sort_values("row")
+        np.testing.assert_allclose(answer.prediction, expected, rtol=1e-12)
+        # Texts that a cast would take for other numbers or days.
+        for name, cell in (("price", "57.689"), ("share", "20.2"), ("day", "2020-02-01")):
+            connection.register("rows", read.assign(**{name: cell}))
+            with pytest.raises(duckdb.BinderException, match="VARCHAR"):
+                connection.execute(statement)
+
+
+def test_spaces_that_the_fit_kept_are_part_of_categories(tmp_path):
+    table = written().assign(street=["a", " a"] * 30)[["street", "y"]]
+    table["y"] += table.street.eq("a") * 50.0
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = lrisk_cli.fit(tmp_path / "t.csv", "y", keep_spaces=True)
+    expected = result.predict(tmp_path / "t.csv").values
+    namespace: dict[str, Any] = {}
+    exec(to_python(result.model), namespace)
+    found = [namespace["predict"](row)["prediction"] for row in table.to_dict("records")]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with duckdb.connect() as connection:
+        connection.register("rows", table.assign(row=np.arange(len(table))))
+        answer = connection.execute(to_sql("m", result.model, "rows", "row")).df()
+    np.testing.assert_allclose(answer.sort_values("row").prediction, expected, rtol=1e-12)
