@@ -113,7 +113,6 @@ def test_a_file_without_a_header_has_numbered_columns(tmp_path):
     [
         (b"<!DOCTYPE html>\n<html><body>404</body></html>", "a page of HTML or XML, not a table"),
         (b"  <?xml version='1.0'?><a/>", "a page of HTML or XML"),
-        (b'{"a": 1}', "JSON, not CSV"),
         (b'[{"a": 1}]', "JSON, not CSV"),
         (b"\x89HDF\r\n\x1a\n", "HDF5"),
         (b"\x80\x04\x95aaaaaa", "a pickle of Python"),
