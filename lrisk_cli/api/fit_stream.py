@@ -50,7 +50,7 @@ from lrisk_cli.solvers.binned_sums import Kept
 from lrisk_cli.solvers.direct import mean_minimiser
 from lrisk_cli.solvers.problem import make_problem
 from lrisk_cli.solvers.select import choose, solve
-from lrisk_cli.solvers.solution import Solution
+from lrisk_cli.solvers.solution import Limits, Solution
 from lrisk_cli.tables.table import Table
 from lrisk_cli.types import Array
 
@@ -58,9 +58,14 @@ if TYPE_CHECKING:
     from lrisk_cli.api.fit_job import Job
 
 SOLVER = "binned"
+UNFINISHED = (
+    "the ordinary fit was ended before it was exact: its figures are those of coefficients near it"
+)
 REASON = "few passes over rows that are not held in memory"
 # What the ordinary fit may miss of its gain.
 MEAN_TOL = 1e-6
+# Passes for it alone, after those that the fit itself takes.
+MOST_FOR_MEAN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,7 @@ class _Found:
     seen: FigureSums
     mean: Array | None
     mean_seen: FigureSums | None
+    notes: tuple[str, ...] = ()
 
 
 def _fit(
@@ -172,8 +178,9 @@ def _fit(
             found = _solve_swept(some, engine, options, observer, report, wanted=wanted)
     model = _model(rows, replace(options, l2=mu), found, engine)
     result = FitResult(
-        Fitted(model, found.solution, rows.features.notes), files, perf_counter() - began
-    )
+        Fitted(model, found.solution, (*rows.features.notes, *found.notes)),
+        files, perf_counter() - began,
+    )  # fmt: skip
     asked = asked_of([result], job.checks)
     _take(result, model, found.seen, asked)
     if found.mean is not None and found.mean_seen is not None:
@@ -207,7 +214,25 @@ def _solve_swept(
     how = SOLVER, REASON
     if mean is None:
         return _Found(_solution(found), how, found.seen, None, None)
-    return _Found(_solution(found), how, found.seen, mean.W_seen, mean.seen)
+    _finish_mean(mean, some.loss, engine, observer, float(run.at_zero or 0.0), options.limits)
+    solution = replace(_solution(found), passes=float(engine.passes))
+    notes = () if mean.done else (UNFINISHED,)
+    return _Found(solution, how, found.seen, mean.W_seen, mean.seen, notes)
+
+
+def _finish_mean(
+    mean: MeanFit, loss: Loss, engine: StreamEngine, observer: Observer, at_zero: float,
+    limits: Limits,
+) -> None:  # fmt: skip
+    """Sweep for the ordinary fit alone until it is done, or the limits end that."""
+    for _ in range(MOST_FOR_MEAN):
+        late = engine.passes >= limits.max_passes or perf_counter() >= limits.deadline
+        if mean.done or late:
+            return
+        make = MakeBeside(loss, observer, zero=False, mean=mean.W, curved=mean.curved)
+        found = engine.sweep(look_beside, At(mean.W, make)).mean
+        assert found is not None  # noqa: S101  (asked for)
+        mean.take(found, at_zero)
 
 
 def _solve_held(
