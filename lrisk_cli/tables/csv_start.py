@@ -101,6 +101,10 @@ def refuse_titles(source: Source, start: bytes, at: int) -> None:
             break
     else:
         return
+    fields = len(split_fields(lines[k].decode("utf-8", "replace"), block[0][1]))
+    if fields == 1:
+        # The marks are between quotes: a column of its own.
+        return
     n_lines = len(LINE_END.findall(start[:at])) + k
     # Empty lines between them count too.
     header = start.index(lines[k], at)
@@ -109,7 +113,6 @@ def refuse_titles(source: Source, start: bytes, at: int) -> None:
     comment = first[:1] in "#%;!" and all(line[:1] == lines[0][:1] for line in lines[:k])
     remedy = f"pass {opt('skip_rows', n_lines)}"
     remedy = f"pass {opt('comment', first[:1])} or {remedy[5:]}" if comment else remedy
-    fields = len(split_fields(lines[k].decode("utf-8", "replace"), block[0][1]))
     raise DataError(
         f"{source.label}: the first line, {quote(first)}, has 1 field and line {n_lines + 1} has "
         f"{fields}: a title? {remedy}, or {opt('delimiter')} if it is the header"

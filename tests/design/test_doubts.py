@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.program import document, run_here
+from helpers.program import document, lrisk, run_here
 from lrisk_cli.design.doubts import spelling_doubt
 from lrisk_cli.tables.cells import Texts
 
@@ -70,3 +70,11 @@ def test_merged_categories_are_recorded_and_merged_at_scoring(capsys):
     Path("one.csv").write_text("city,y\nbeRLin ,1\nBonn,2\n")
     run = run_here(capsys, "evaluate", "m.json", "one.csv", "--json", "--quiet")
     assert run.returncode == 0, run.stderr
+
+
+def test_an_option_that_makes_text_of_numbers_is_named(tmp_path):
+    (tmp_path / "t.csv").write_text("price\n" + "\n".join(f'"{k},250"' for k in range(1, 40)))
+    done = lrisk(tmp_path, "columns", "t.csv", "--thousands", "none", "--decimal", ".", "--json")
+    (column,) = document(done)["columns"]
+    assert "looks like numbers ('1,250'), but is read as text" in column["doubts"][0]
+    assert column["doubts"][0].endswith("leave out --thousands none")

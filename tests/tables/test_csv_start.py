@@ -2,6 +2,7 @@
 
 import pytest
 
+from helpers.program import document, lrisk
 from lrisk_cli.errors import DataError, InvalidOption
 from lrisk_cli.tables import csv_files
 from lrisk_cli.tables.inputs import make_inputs
@@ -121,3 +122,9 @@ def test_a_file_without_a_header_has_numbered_columns(tmp_path):
 )
 def test_what_is_no_table_is_named(tmp_path, data, finding):
     assert finding in refusal(tmp_path, data)
+
+
+def test_marks_between_quotes_are_no_fields_below_a_title(tmp_path):
+    (tmp_path / "t.csv").write_text("price\n" + "\n".join(f'"{k},250.5"' for k in range(1, 9)))
+    (column,) = document(lrisk(tmp_path, "columns", "t.csv", "--json"))["columns"]
+    assert (column["kind"], column["min"], column["max"]) == ("number", 1250.5, 8250.5)

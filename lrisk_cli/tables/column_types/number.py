@@ -181,6 +181,9 @@ def doubt_text(sample: Sample) -> Doubt | None:
     like = f"looks like numbers ({quote(sample.cells[first].as_py())})"
     if not other.any():
         # The options stand in the way.
+        thousands = sample.spelling.thousands
+        if thousands and sample.spelling.decimal in ("", decimal):
+            return Doubt(like, f"leave out {opt('thousands', thousands)}")
         return Doubt(f"{like} with the decimal mark {decimal}", f"pass {opt('decimal', decimal)}")
     text = quote(sample.cells[int(np.argmax(other))].as_py())
     return Doubt(f"{like}, but {text} is written in another way")
