@@ -38,8 +38,12 @@ class Coded:
     def add(self, texts: Texts) -> Codes:
         """Take the next rows; their codes, -1 where there is no text."""
         known = self._known
-        self.n_bytes += sum(TEXT_BYTES + len(text) for text in texts.values if text not in known)
-        codes = [known.setdefault(text, len(known)) for text in texts.values]
+        try:
+            codes = list(map(known.__getitem__, texts.values))
+        except KeyError:
+            new = (text for text in texts.values if text not in known)
+            self.n_bytes += sum(TEXT_BYTES + len(text) for text in new)
+            codes = [known.setdefault(text, len(known)) for text in texts.values]
         # Wrapped, code -1 finds the -1 at the end; and nothing is checked code by code.
         self._parts.append(np.take(np.array([*codes, -1], np.int32), texts.codes, mode="wrap"))
         self.n_bytes += self._parts[-1].nbytes

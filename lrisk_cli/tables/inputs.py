@@ -38,9 +38,10 @@ class Spelling:
     orders: tuple[tuple[str, str], ...] = ()
     merge_case: bool = False
 
-    def is_missing(self, text: str | None) -> bool:
-        """Whether a cell of this text is missing; spaces around it do not matter."""
-        return not text or text.strip() in self.missing
+    def missing_among(self, texts: Sequence[str | None]) -> list[int]:
+        """The places of texts that stand for a missing cell; spaces around them do not matter."""
+        missing = set(self.missing)
+        return [at for at, text in enumerate(texts) if not text or text.strip() in missing]
 
 
 PLAIN = Spelling()

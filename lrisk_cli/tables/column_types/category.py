@@ -56,7 +56,7 @@ class CategoryType(ColumnType):
         missing = null_flags(column.indices)
         if missing is not None:
             codes = np.where(missing, np.int32(-1), codes)
-        empty = [code for code, value in enumerate(spelled) if spelling.is_missing(value)]
+        empty = spelling.missing_among(spelled)
         if empty:
             codes = np.where(np.isin(codes, empty), np.int32(-1), codes)
         return _each_once(codes, [self.spell(value or "") for value in spelled]), invalid
@@ -72,10 +72,10 @@ def merged_case(text: str) -> str:
 
 def _each_once(codes: Codes, values: list[str]) -> Texts:
     """The texts under codes that differ: spaces and capitals may have been left out."""
+    if len(set(values)) == len(values):
+        return Texts(codes, values)
     known: dict[str, int] = {}
     places = [known.setdefault(value, len(known)) for value in values]
-    if len(known) == len(values):
-        return Texts(codes, values)
     return Texts(np.array([*places, -1], np.int32)[codes], list(known))
 
 
