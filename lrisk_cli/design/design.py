@@ -32,7 +32,14 @@ from lrisk_cli.design.raw_rows import (
     split_rows,
 )
 from lrisk_cli.design.target import Target
-from lrisk_cli.design.weights import UNWEIGHTED, Weighting, effective_rows, normalised, total_weight
+from lrisk_cli.design.weights import (
+    NO_WEIGHT,
+    UNWEIGHTED,
+    Weighting,
+    effective_rows,
+    normalised,
+    total_weight,
+)
 from lrisk_cli.errors import DataError, InvalidOption, opt
 from lrisk_cli.names import Standardize, Task
 from lrisk_cli.progress import Report, silent
@@ -286,6 +293,8 @@ def _check_enough(label: str, counts: RowCounts) -> None:
             if worst
             else "add rows to the table"
         )
+        if worst == NO_WEIGHT:
+            remedy = "give more rows a weight greater than 0"
         raise DataError(
             f"{label}: {counts.used} of {counts.read} rows can be used{why}; two are needed, so "
             f"{remedy}"

@@ -16,6 +16,8 @@ from lrisk_cli.types import Array, Flags, Targets
 BALANCED = "balanced"
 # Why rows of weight 0 are left out.
 NO_WEIGHT = "weight 0"
+# Weights greater than 0 are within these: their squares and sums neither overflow nor vanish.
+LEAST, MOST = 1e-100, 1e100
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +111,15 @@ def _parse_classes(text: str | None) -> ClassWeights | None:
 
 
 def check_weights(cells: Array, name: str, label: str, first_row: int) -> None:
-    """DataError that names the first weight that is missing, negative or not finite."""
-    valid = (cells >= 0.0) & np.isfinite(cells)
+    """DataError that names the first weight that is missing, negative or of an extreme size."""
+    valid = (cells == 0.0) | ((cells >= LEAST) & (cells <= MOST))
     if not valid.all():
         row = int(np.argmin(valid))
         found = "the cell is missing" if np.isnan(cells[row]) else f"the weight is {cells[row]:g}"
-        raise DataError(
-            f"{label}, column '{name}', row {first_row + row}: {found}; a weight is a number of "
-            "at least 0, so correct the table or leave the row out"
-        )
+        remedy = "a weight is a number of at least 0, so correct the table or leave the row out"
+        if 0.0 < cells[row] < np.inf:
+            remedy = f"weights are 0 or {LEAST:g} to {MOST:g}, so multiply the column by a constant"
+        raise DataError(f"{label}, column '{name}', row {first_row + row}: {found}; {remedy}")
 
 
 class WeightCells:
@@ -154,8 +156,6 @@ class WeightCells:
         n_weightless = len(weights) - int(np.count_nonzero(weights))
         if n_weightless == len(weights) > 0:
             raise DataError(f"{place}: every weight is 0; name a column of weights")
-        if not np.isfinite(total_weight(weights)):
-            raise DataError(f"{place}: the sum of the weights is too large; rescale the column")
         if n_weightless:
             self.dropped = {NO_WEIGHT: n_weightless}
         return weights

@@ -14,6 +14,7 @@ from lrisk_cli.evaluation.metrics import Intervals, count_resamples, middle_of
 from lrisk_cli.native.kernels import core
 from lrisk_cli.progress import Progress, Report, silent
 from lrisk_cli.risk.spectrum import Spectrum
+from lrisk_cli.risk.units import count_units
 from lrisk_cli.risk.weighted import SortedMasses
 from lrisk_cli.types import Array
 
@@ -30,7 +31,7 @@ def unit_intervals(
     A resample draws M units (rounded) with the probabilities p; its risk is as in
     `bootstrap_intervals`, l_1 + sum_i Q(c_i / M) (l_(i+1) - l_i) with c_i of the units up to row i.
     """
-    n, n_units = len(ascending), max(1, round(float(masses.sum())))
+    n, n_units = len(ascending), count_units(masses, len(ascending))
     steps, p = np.diff(ascending), masses / masses.sum()
     n_resamples = count_resamples(n)
     risks = np.empty((len(spectra), n_resamples))

@@ -179,7 +179,7 @@ def _beyond(lines: Sequence[Series], reach: tuple[float, float], *, percent: boo
     far = [y for y in last if not low <= y <= high]
     words = [f"{100.0 * y:.3g} %" if percent else brief(y) for y in far]
     bands = [each for line in lines for each in (line.low, line.high) if each is not None]
-    cut = any(np.nanmin(each) < low or np.nanmax(each) > high for each in bands if len(each))
+    cut = any(bool(np.any((each < low) | (each > high))) for each in bands)
     remarks = [f" At p = 1 the difference is {join_words(words)}, beyond the axis."] if far else []
     return "".join([*remarks, *([" The bands go on beyond the axis."] if cut else [])])
 

@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from lrisk_cli.types import Array, Index
 
+# More units are drawn from as so many, by the same fractions.
+MOST_UNITS = 2.0**62
+
 
 def count_units(masses: Array | None, n_rows: int) -> int:
-    """How many units rows are: N, or their number where all count alike."""
-    return n_rows if masses is None else max(1, round(float(masses.sum())))
+    """How many units rows are: N, at most MOST_UNITS, or their number where all count alike."""
+    return n_rows if masses is None else max(1, round(min(float(masses.sum()), MOST_UNITS)))
 
 
 def rows_of_units(masses: Array, units: NDArray[np.intp] | None = None) -> Index:

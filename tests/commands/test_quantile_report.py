@@ -404,6 +404,16 @@ def test_a_single_row_is_refused(folder, n_rows, flags, finding):
     assert not (folder / "o.csv").exists()
 
 
+def test_the_page_of_rows_that_are_too_few_for_bands_is_drawn_without_warnings(folder):
+    columns = {name: values[:8] for name, values in house_columns().items()}
+    write_csv(folder / "few.csv", columns)
+    flags = ["--target", "price", "--features", "area", "--repeats", "1", "--html", "page.html"]
+    run = lrisk(folder, "quantile-report", "few.csv", *flags, "--risk", "superquantile:0.5")
+    assert run.returncode == 0
+    assert "RuntimeWarning" not in run.stderr
+    assert (folder / "page.html").exists()
+
+
 def test_a_table_without_the_columns_of_a_model_is_refused(folder):
     columns = {name: values for name, values in house_columns().items() if name != "area"}
     write_csv(folder / "bare.csv", columns)

@@ -339,3 +339,52 @@ def test_compare_counts_weights_and_leaves_out_rivals_that_take_none(capsys, tab
     usual = document(run_here(capsys, *how, "--risk", "mean", "--json"))
     assert any("rivals that take no row weights" in note for note in usual["notes"])
     assert [each["method"] for each in usual["methods"]] == ["mean"]
+
+
+@pytest.mark.parametrize("weight", ["1e300", "1e-300"])
+def test_weights_whose_squares_overflow_or_vanish_are_refused(capsys, tmp_path, tables, weight):
+    table = tmp_path / "extreme.csv"
+    lines = Path(tables[0]).read_text().splitlines()
+    rows = [line.rpartition(",")[0] + "," + weight for line in lines[1:]]
+    table.write_text("\n".join([lines[0], *rows]) + "\n")
+    model = str(tmp_path / "model.json")
+    document(
+        run_here(capsys, "fit", tables[0], *OF_CLASSES, "--exclude", "w", "-o", model, "--json")
+    )
+    for command in (
+        ("fit", str(table), *OF_CLASSES, "--weight", "w"),
+        ("evaluate", model, str(table), "--weight", "w", "--intervals"),
+    ):
+        line = refusal(run_here(capsys, *command), 3)
+        assert f"row 0: the weight is {float(weight):g}; weights are 0 or 1e-100 to 1e+100" in line
+
+
+def test_frequencies_beyond_whole_numbers_of_64_bits_have_intervals(capsys, tmp_path, tables):
+    table, model = tmp_path / "large.csv", str(tmp_path / "model.json")
+    lines = Path(tables[0]).read_text().splitlines()
+    table.write_text("\n".join([lines[0], *(f"{line}e20" for line in lines[1:])]) + "\n")
+    document(
+        run_here(capsys, "fit", tables[0], *OF_NUMBERS, "--weight", "w", "-o", model, "--json")
+    )
+    found = document(run_here(capsys, "evaluate", model, str(table), "--intervals", "--json"))
+    low, high = found["intervals"]["mean"]
+    assert low <= high
+    assert low == pytest.approx(found["metrics"]["mean"], rel=1e-6)
+
+
+def test_rows_that_are_all_but_left_out_by_weight_0_are_told_apart(capsys, tmp_path, tables):
+    table = tmp_path / "one.csv"
+    lines = Path(tables[0]).read_text().splitlines()
+    rows = [line.rpartition(",")[0] + f",{int(i == 0)}" for i, line in enumerate(lines[1:])]
+    table.write_text("\n".join([lines[0], *rows]) + "\n")
+    line = refusal(run_here(capsys, "fit", str(table), *OF_NUMBERS, "--weight", "w"), 3)
+    assert "weight 0; two are needed, so give more rows a weight greater than 0" in line
+
+
+def test_clusters_of_rows_of_which_one_has_nearly_all_the_weight(capsys, tmp_path):
+    table = tmp_path / "dominated.csv"
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    rows = [f"{a!r},{b!r},{10**6 if i == 0 else 1}" for i, (a, b) in enumerate(X.tolist())]
+    table.write_text("\n".join(["a,b,w", *rows]) + "\n")
+    found = document(run_here(capsys, "cluster", str(table), "-k", "2", "--weight", "w", "--json"))
+    assert len(found["clusters"]) == 2
