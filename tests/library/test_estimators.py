@@ -118,7 +118,7 @@ def test_a_gap_that_was_not_proved_is_a_warning(wine):
     ],
 )
 def test_a_model_goes_both_ways(name, target, estimator, tmp_path):
-    table = pd.read_csv(SAMPLES / f"{name}.csv")
+    table = pd.read_csv(SAMPLES / f"{name}.csv", float_precision="round_trip")
     target = target or table.columns[-1]
     X = table.drop(columns=target).select_dtypes("number")
     table = X.assign(**{target: table[target]})
@@ -126,7 +126,7 @@ def test_a_model_goes_both_ways(name, target, estimator, tmp_path):
     fitted = estimator.fit(X, table[target])
     fitted.save(tmp_path / "ours.json")
     run("predict", "ours.json", "table.csv", "-o", "ours.csv", folder=tmp_path)
-    np.testing.assert_array_equal(pd.read_csv(tmp_path / "ours.csv").prediction, fitted.predict(X))
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "ours.csv", float_precision="round_trip").prediction, fitted.predict(X))
     extra = ["--robust"] if isinstance(estimator, lrisk_cli.RobustRegressor) else []
     options = ["--target", target, "-o", "theirs.json", *extra]
     run("fit", "table.csv", *options, folder=tmp_path)
