@@ -131,4 +131,4 @@ def _other_formats() -> Iterator[Case]:
     yield Case("text.parquet", GOOD, Refused("not those of its suffix"))
     yield Case("text.arrow", GOOD, Refused("not those of its suffix"))
     yield Case("html.csv", b"<html><table><tr><td>1</td></tr></table></html>\n", Refused())
-    yield Case("json.csv", b'{"x": [1, 2], "y": [3, 4]}\n', AsPeers())
+    yield Case("json.csv", b'[{"x": 1, "y": 3}, {"x": 2, "y": 4}]\n', Refused("JSON"))
