@@ -2,6 +2,7 @@
 
 import io
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from html import escape
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 OF_PROGRAM = ("nothing was saved", "pass -o ")
 
 
-class Result:
+class Result(ABC):
     """A result: print it, show it in a notebook, turn it into a table, draw it.
 
     result: what it was made from, with all details.
@@ -45,13 +46,13 @@ class Result:
         gates = (each[1] if isinstance(each, tuple) else each for each in self.result.gate_results)
         return not any(gate.failed for gate in gates)
 
+    @abstractmethod
     def document(self) -> dict[str, Any]:
         """All facts, as `--json` prints them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_arrow(self) -> pa.Table:
         """The main table of the result."""
-        raise NotImplementedError
 
     def to_pandas(self) -> "pd.DataFrame":
         """The main table of the result."""
@@ -63,15 +64,17 @@ class Result:
 
         return draw_panels(self._plots())
 
+    @abstractmethod
     def _print(self) -> None:
-        raise NotImplementedError
+        """What the command prints."""
 
+    @abstractmethod
     def _plots(self) -> "Sequence[Plot]":
-        raise NotImplementedError
+        """The pictures of `plot`."""
 
+    @abstractmethod
     def _shown(self) -> "tuple[str, Sequence[Fact], Sequence[Grid]]":
         """Title, facts and grids for notebooks."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         text = io.StringIO()
